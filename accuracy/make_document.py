@@ -13,6 +13,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -160,11 +161,12 @@ def hunted() -> str:
     rows = json.loads(HUNTED.read_text(encoding="utf-8"))
     beyond = [row for row in rows if row["beyond"]]
     operators = [row for row in rows if ":" not in row["row"]]
-    judged = sum(row["judged"] for row in rows)
+    judged, by_arb, left = (sum(row[key] for row in rows) for key in ("judged", "by Arb", "left"))
     text = (
         f"The hunt has {len(rows)} rows: {len(operators)} operators and derivatives of them, the formulas of textbooks "
-        f"and the published cases. It judged {judged:,} results, and "
-        f"{sum(row['beyond'] for row in rows):,} of them are off by more than 0.51 units: those of the rows below.\n\n"
+        f"and the published cases. It judged {judged:,} results, {by_arb:,} of them by Arb, and left {left:,} that the "
+        f"sieve could not judge. {sum(row['beyond'] for row in rows):,} are off by more than 0.51 units: those of the "
+        f"rows below. {_largest(operators)}\n\n"
     )
     cells = [
         [f"`{row['row']}`", f"{row['judged']:,}", f"{row['beyond']:,}", f"{row['beyond below 2**-1000']:,}", _size(row)]
@@ -172,6 +174,16 @@ def hunted() -> str:
     ]
     titles = ["row", "judged", "beyond 0.51", "of these, below 2**-1000", "largest error"]
     return text + table(titles, cells, right=4)
+
+
+def _largest(rows: list[dict[str, Any]]) -> str:
+    """The operators and derivatives whose errors are the largest of those that are within what is allowed."""
+    within = sorted((row for row in rows if not row["beyond"]), key=lambda row: -row["worst"])[:3]
+    return (
+        "The largest errors of the other operators and derivatives are "
+        + ", ".join(f"{row['worst']:.4f} (`{row['row']}`)" for row in within)
+        + "."
+    )
 
 
 def _size(row: dict[str, float]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ogive import formula as f
-from ogive.accuracy.running_bound import Estimated, Truths, _BoundRules, evaluate_with_bounds
+from ogive.accuracy.running_bound import Estimated, Truths, BoundRules, evaluate_with_bounds
 from ogive.dtypes import FLOATS, element_type
 from ogive.enclosure import _of_fraction, ball_of, right_result
 from ogive.enclosure import _Rules as Exact
@@ -82,7 +82,7 @@ def check(name, found, i, *inputs):
 @pytest.mark.parametrize("name", ONE)
 def test_functions_of_one_number(name, dtype):
     given = points(name, dtype, 240)
-    rule = _BoundRules(dtype, 10).table[name]
+    rule = BoundRules(dtype, 10).table[name]
     with np.errstate(all="ignore"):
         found = rule(Estimated(given, 0.0, True))
         known = sum(check(name, found, i, fraction(value)) for i, value in enumerate(given))
@@ -100,7 +100,7 @@ def test_functions_of_one_number(name, dtype):
 def test_functions_of_two_numbers(name, dtype):
     a = points(name, dtype, 150)
     b = np.random.default_rng(0).permutation(points(name + "2", dtype, 150))
-    rule = _BoundRules(dtype, 10).table[name]
+    rule = BoundRules(dtype, 10).table[name]
     with np.errstate(all="ignore"):
         found = rule(Estimated(a, 0.0, True), Estimated(b, 0.0, True))
         found = Estimated(*(np.broadcast_to(part, a.shape) for part in found))
@@ -119,7 +119,7 @@ def test_functions_of_two_numbers(name, dtype):
 
 def test_a_false_bound_is_found():
     given = points("exp", np.float64, 240)
-    rules = _BoundRules(np.float64, 10)
+    rules = BoundRules(np.float64, 10)
     rules.function = 0.0
     found = rules.table["exp"](Estimated(given, 0.0, True))
     with pytest.raises(AssertionError):
@@ -191,7 +191,7 @@ def test_what_is_not_known():
 
 
 def test_truth_values():
-    rules = _BoundRules(np.float64, 10)
+    rules = BoundRules(np.float64, 10)
     yes, no, unknown = (Truths(np.array(v), np.array(u)) for v, u in ((True, False), (False, False), (True, True)))
     assert not rules.both(no, unknown).unknown
     assert rules.both(yes, unknown).unknown

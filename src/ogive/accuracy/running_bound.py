@@ -25,7 +25,7 @@ from ogive.expression import Expression, Format, Operation, walk
 from ogive.limits import with_limits
 from ogive.reference import compiled_error_function
 
-__all__ = ["FUNCTION", "Enclosed", "enclosed", "evaluate_with_bounds", "rounded_to"]
+__all__ = ["FUNCTION", "BoundRules", "Enclosed", "Estimated", "enclosed", "evaluate_with_bounds", "rounded_to"]
 
 #: The largest error of NumPy's functions, in units in the last place: four times what their makers state.
 FUNCTION = 16
@@ -60,13 +60,18 @@ class Truths(NamedTuple):
     unknown: Any
 
 
-class _BoundRules:
+class BoundRules:
+    """What each operation makes of values and bounds. Formulas have ``nodes`` nodes."""
+
+    #: The largest error of functions, in units in the last place.
+    units = FUNCTION
+
     def __init__(self, dtype: Any, nodes: int) -> None:
         self.dtype = dtype
         info = np.finfo(dtype)
         #: Half a unit in the last place, relative to the number.
         self.half = dtype(info.eps) / 2
-        self.function = 2 * FUNCTION * self.half
+        self.function = 2 * self.units * self.half
         #: What is lost where results are subnormal, which functions may take for zero.
         self.lost = dtype(info.tiny) * 8
         #: What is left of one over something huge.
@@ -534,8 +539,9 @@ def enclosed(
     kind: ElementType,
     *,
     modular: bool = False,
+    by: type[BoundRules] = BoundRules,
 ) -> Enclosed:
-    """As `evaluate_with_bounds`, with the values that were rounded, and the bounds of their errors."""
+    """As `evaluate_with_bounds`, with the values that were rounded, and the bounds of their errors, ``by`` these rules."""
     (root,) = with_limits([root], kind if kind.is_float else ELEMENT_TYPES["float64"])
     order = list(walk(root))
     is_long = kind.bits > 32 or any(np.asarray(x).dtype.itemsize > 4 for x in inputs)
@@ -546,7 +552,7 @@ def enclosed(
     )
     if modular and not kind.is_float:
         return nowhere
-    rules = _BoundRules(dtype, len(order))
+    rules = by(dtype, len(order))
     values: dict[Expression, Any] = {}
     usual = np.ones(shape, bool)
     with np.errstate(all="ignore"):
@@ -590,9 +596,7 @@ def _is_of_bits(current: Expression) -> bool:
     return current.operation in of_truths and current.format is not Format.TRUTH
 
 
-def _rounded(
-    found: Any, kind: ElementType, shape: tuple[int, ...], rules: _BoundRules
-) -> tuple[np.ndarray, np.ndarray]:
+def _rounded(found: Any, kind: ElementType, shape: tuple[int, ...], rules: BoundRules) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(found, Truths):
         value, unknown = (np.broadcast_to(x, shape) for x in found)
         return converted(value, kind.numpy), ~unknown
