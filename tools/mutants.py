@@ -54,7 +54,7 @@ MUTANTS = (
     ),
     Mutant(
         "every quotient is rounded once",
-        "passes/rounds_once.py",
+        "passes/exact.py",
         '        if output.name not in ("float32", "float16", "bfloat16"):\n            return False\n',
         '        if output.name not in ("float32", "float16", "bfloat16"):\n            return False\n'
         "        if root.operation is ops.DIVIDE:\n            return True\n",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import groupby
 
-from ogive.webnn.operand_types import DATA_TYPES, FLOATS
+from ogive.webnn.operand import DATA_TYPES, FLOATS
 from ogive.webnn.operator_table import OPERATORS
 
 __all__ = ["renewed"]

@@ -495,7 +495,7 @@ class Operator(_native.OperatorCall):
                 raise
 
     def _check_formula(self, choices: Mapping[str, Any]) -> None:
-        from ogive.passes.possible import why_not
+        from ogive.passes.integers import why_not
 
         for signature in self.signatures:
             roots = self.formula(for_integers=signature.is_of_integers, **choices)

@@ -14,7 +14,7 @@ import pytest
 import ogive
 from ogive.catalog import OPERATORS
 from ogive.errors import ArgumentError, DeviceError, DTypeError, ParameterError, ShapeError
-from ogive.exporting.digest import elements, fnv
+from ogive.exporting.sources import elements, fnv
 from ogive.operator import Operator
 from tests.cpu import test_retry as retry
 from tests.cpu import test_tables as tables

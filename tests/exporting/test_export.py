@@ -14,7 +14,7 @@ import ogive
 from ogive.cli import ogive as commands
 from ogive.cli.export_command import snippet
 from ogive.errors import ArgumentError, CompileError, DTypeError, ParameterError, UnsupportedError
-from ogive.exporting.digest import elements, fnv
+from ogive.exporting.sources import elements, fnv
 from tests.exporting.sample import ALL
 from tests.inputs import assert_same_bits
 

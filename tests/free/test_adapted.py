@@ -5,8 +5,8 @@ from math import factorial
 
 import pytest
 
-from ogive.numerics.elementary.adapted import of_ninth_degree
 from ogive.numerics.elementary.derived_numbers import POLYNOMIALS
+from ogive.numerics.elementary.exponential import of_ninth_degree
 from ogive.numerics.elementary.own_errors import PROMOTED
 from ogive.numerics.machine import LONG
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.gradients.recognised import NAMES
+from ogive.gradients.operators import NAMES
 
 POINTS = np.array([-np.inf, -1e30, -3.0, -2.0, -0.5, 0.0, 0.5, 2.0, 3.0, 1e30, np.inf], np.float32)
 PARAMETERS = {

@@ -17,8 +17,7 @@ import ogive
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.expression import Format, constant, formula_node, node
 from ogive.numerics.elementary.own_errors import PAIRED
-from ogive.numerics.elementary.paired_functions import FUNCTIONS_IN_PAIRS
-from ogive.numerics.elementary.piecewise import NORMAL_TAIL, evaluated
+from ogive.numerics.elementary.paired_functions import FUNCTIONS_IN_PAIRS, NORMAL_TAIL, evaluated
 from ogive.numerics.interval import Interval
 from ogive.numerics.paired import LARGEST_SHARE, LOST, Paired, PairedArithmetic, U, Unpaired
 from ogive.passes.paired_results import PairedReals

@@ -7,7 +7,7 @@ import pytest
 
 from ogive.catalog.standards import row_of
 from ogive.webnn import MLContext, MLGraph, MLGraphBuilder
-from ogive.webnn.operand_types import DATA_TYPES, FLOATS
+from ogive.webnn.operand import DATA_TYPES, FLOATS
 from ogive.webnn.operator_table import OPERATORS
 
 erf = np.vectorize(math.erf, otypes=[np.float64])

@@ -13,8 +13,17 @@ import click
 import numpy as np
 from rich.progress import Progress
 
-from ogive.cli.outputs import KeptOutputs, OutputFolder, read_array
-from ogive.cli.summary import Change, Summary, change, has_numbers, histogram, summary
+from ogive.cli.outputs import (
+    Change,
+    KeptOutputs,
+    OutputFolder,
+    Summary,
+    change,
+    has_numbers,
+    histogram,
+    read_array,
+    summary,
+)
 from ogive.cli.terminal import (
     FEATURE_LEVEL,
     MEMORY,

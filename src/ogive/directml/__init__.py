@@ -39,14 +39,16 @@ EXPORTS = {
         "DML_BUFFER_BINDING",
     ),
     "descs": ("DML_OPERATOR_DESC",),
-    "device": ("CommandList", "CommandRecorder", "Device"),
-    "results": ("HRESULT", "DMLError"),
-    "features": (
+    "device": (
+        "CommandList",
+        "CommandRecorder",
         "DML_FEATURE_DATA_FEATURE_LEVELS",
         "DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT",
         "DML_FEATURE_QUERY_FEATURE_LEVELS",
         "DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT",
+        "Device",
     ),
+    "results": ("HRESULT", "DMLError"),
     "graph_descs": (
         "DML_CONSTANT_DATA_GRAPH_NODE_DESC",
         "DML_GRAPH_DESC",

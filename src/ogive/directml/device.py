@@ -1,6 +1,8 @@
 """The device: what makes operators, compiles them, and is removed by a mistake that no method can report.
 
 Beside it: recording and executing, which is what a command list and a queue do in Direct3D 12, as far as it matters here.
+
+What CheckFeatureSupport is asked and answers.
 """
 
 from __future__ import annotations
@@ -9,12 +11,19 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ogive.contracts import CONTRACTS, checked
-from ogive.directml import features
 from ogive.directml.binding import DML_BINDING_TABLE_DESC
 from ogive.directml.binding_table import BindingTable, BoundTable
-from ogive.directml.data import FEATURE_LEVELS
+from ogive.directml.data import DATA_TYPES, FEATURE_LEVELS
 from ogive.directml.descs import OperatorDesc
-from ogive.directml.enumerations import DML_CREATE_DEVICE_FLAGS, DML_EXECUTION_FLAGS, DML_FEATURE_LEVEL, level_name
+from ogive.directml.enumerations import (
+    DML_CREATE_DEVICE_FLAGS,
+    DML_EXECUTION_FLAGS,
+    DML_FEATURE,
+    DML_FEATURE_LEVEL,
+    DML_TENSOR_DATA_TYPE,
+    level_name,
+    short_name,
+)
 from ogive.directml.graph_descs import DML_GRAPH_DESC, compile_graph
 from ogive.directml.life_cycle import (
     CompiledOperator,
@@ -26,11 +35,84 @@ from ogive.directml.life_cycle import (
 )
 from ogive.directml.objects import DeviceChild, Parent
 from ogive.directml.results import HRESULT, refuse
-from ogive.directml.structure import CONVERTERS, Structure
+from ogive.directml.structure import CONVERTERS, Structure, StructureMember, short
 from ogive.directml.support import validate
 from ogive.errors import described
 
-__all__ = ["Device"]
+__all__ = [
+    "DML_FEATURE_DATA_FEATURE_LEVELS",
+    "DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT",
+    "DML_FEATURE_QUERY_FEATURE_LEVELS",
+    "DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT",
+    "Device",
+    "answer",
+]
+
+
+class DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT(Structure):
+    """Can the device use a data type in tensors at all? Source: the structure of this name (DirectML 1.0)."""
+
+    MEMBERS = (StructureMember("DataType", "DML_TENSOR_DATA_TYPE"),)
+    __slots__ = ("DataType",)
+
+
+class DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT(Structure):
+    """The answer for a data type. It says nothing about any one operator, whose tables do."""
+
+    MEMBERS = (StructureMember("IsSupported", "BOOL"),)
+    __slots__ = ("IsSupported",)
+
+
+class DML_FEATURE_QUERY_FEATURE_LEVELS(Structure):
+    """Which of these levels is the highest that the device has? Source: the structure of this name (DirectML 1.1)."""
+
+    MEMBERS = (StructureMember("RequestedFeatureLevels", "UINT[]"),)
+    __slots__ = ("RequestedFeatureLevels",)
+
+
+class DML_FEATURE_DATA_FEATURE_LEVELS(Structure):
+    """The answer for feature levels."""
+
+    MEMBERS = (StructureMember("MaxSupportedFeatureLevel", "DML_FEATURE_LEVEL"),)
+    __slots__ = ("MaxSupportedFeatureLevel",)
+
+
+_QUERIES = {
+    DML_FEATURE.TENSOR_DATA_TYPE_SUPPORT: DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT,
+    DML_FEATURE.FEATURE_LEVELS: DML_FEATURE_QUERY_FEATURE_LEVELS,
+}
+
+
+def answer(level: int, feature: Any, query: Any) -> Structure:
+    """What a device of a feature level answers."""
+    subject = "IDMLDevice::CheckFeatureSupport"
+    known = ", ".join(str(member) for member in _QUERIES)
+    if isinstance(feature, int) and feature not in list(DML_FEATURE):
+        refuse(subject, f"feature is {feature}", known, member="feature", hresult=HRESULT.DXGI_ERROR_UNSUPPORTED)
+    asked = CONVERTERS["DML_FEATURE"](subject, "feature", feature)
+    if type(query) is not _QUERIES[asked]:
+        what = f"the query for {asked} is {described(query)}"
+        refuse(subject, what, _QUERIES[asked].__name__, member="query")
+    if isinstance(query, DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT):
+        return DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT(_is_supported(level, query.DataType))
+    supported = [value for value in query.RequestedFeatureLevels if value in FEATURE_LEVELS.values() and value <= level]
+    if not supported:
+        refuse(
+            subject,
+            f"RequestedFeatureLevels is {short(query.RequestedFeatureLevels)}",
+            f"lists with a level up to {level_name(level)}",
+            member="RequestedFeatureLevels",
+            hresult=HRESULT.DXGI_ERROR_UNSUPPORTED,
+        )
+    return DML_FEATURE_DATA_FEATURE_LEVELS(DML_FEATURE_LEVEL(max(supported)))
+
+
+def _is_supported(level: int, data_type: Any) -> bool:
+    if data_type == DML_TENSOR_DATA_TYPE.UNKNOWN:
+        return False
+    row = DATA_TYPES[short_name(data_type)]
+    # The operators that 4-bit types belong to are not here.
+    return row.bits >= 8 and FEATURE_LEVELS[row.level] <= level
 
 
 class CommandList:
@@ -209,7 +291,7 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
         Raises DMLError for an unknown feature (DXGI_ERROR_UNSUPPORTED), and for a query of another feature.
         """
         self._require()
-        return features.answer(self._level, feature, query)
+        return answer(self._level, feature, query)
 
     # ---- what has no meaning without a graphics device
 

@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ogive.errors import ParameterError, message
+import numpy as np
+
+from ogive.errors import ArgumentError, ParameterError, described, message
 from ogive.exporting import building
 from ogive.exporting.c_source import source_text
-from ogive.exporting.given import source_of
 from ogive.exporting.interface import Interface
-from ogive.exporting.sources import ExportSource
+from ogive.exporting.sources import ExportSource, source_of_operator
+from ogive.operator import Operator
 
-__all__ = ["FORMS", "Exported", "export"]
+__all__ = ["FORMS", "Exported", "export", "source_of"]
 
 
 _ELEMENTS = """\
@@ -177,3 +179,27 @@ def _entries(interfaces: Sequence[Interface]) -> tuple[str, ...]:
         if names.count(name) > 1:
             raise ParameterError(message("ogive.export", f"two functions are called {name}", "different functions"))
     return tuple(names)
+
+
+def source_of(
+    what: Any, dtype: str | Sequence[str] | None, choices: Mapping[str, Any] | None, name: str | None
+) -> ExportSource:
+    """The function of an operator, a bound operator or a model."""
+    if isinstance(what, Operator):
+        return source_of_operator(what, dtype, dict(choices or {}), {}, name)
+    binding = getattr(what, "__dict__", {}).get("ogive_binding") if isinstance(what, np.ufunc) else None
+    if binding is not None:
+        op, values = binding
+        return source_of_operator(op, dtype, {}, dict(values), name)
+    if type(what).__module__.startswith("ogive.onnx"):
+        from ogive.exporting.one_kernel_models import source_of_model
+
+        return source_of_model(what, name)
+    raise ArgumentError(
+        message(
+            "ogive.export",
+            f"what is {described(what)}",
+            "an operator, a bound one (operator.bind()), or a model of ogive.onnx.load",
+            "Put @ogive.operator before a formula of your own",
+        )
+    )

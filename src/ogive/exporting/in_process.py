@@ -14,7 +14,7 @@ from ogive.backends import compiler
 from ogive.backends.link import link
 from ogive.backends.target import host_target
 from ogive.engine.computation import kernel_of
-from ogive.exporting.given import source_of
+from ogive.exporting.exported import source_of
 from ogive.exporting.interface import Interface
 
 __all__ = ["address"]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ogive.exporting.digest import ELEMENTS, FORMATS, ROWS
 from ogive.exporting.interface import C_TYPES, Operand
-from ogive.exporting.sources import ExportSource
+from ogive.exporting.sources import ELEMENTS, FORMATS, ROWS, ExportSource
 
 __all__ = ["self_test_text"]
 

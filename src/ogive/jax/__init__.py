@@ -1,7 +1,7 @@
 """Every operator as a function on JAX's arrays: ``ogive.jax.gelu(v)``, under jit, grad, jvp and vmap (docs/jax.md).
 
 Kernels are called by ``jax.ffi``, by a handler in the native extension (runtime/native/xla.c). ``handler.py`` writes a
-call of one kernel, ``elements.py`` and ``row_functions.py`` add derivatives, ``operands.py`` reads what was given,
+call of one kernel, ``elements.py`` and ``array_functions.py`` add derivatives, ``operands.py`` reads what was given,
 ``array_functions.py`` makes the functions.
 """
 

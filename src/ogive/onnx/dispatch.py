@@ -16,7 +16,7 @@ from ogive.movement.copies import eye_like
 from ogive.movement.views import normal_axes
 from ogive.onnx import elementwise, quantisation
 from ogive.onnx.broadcasting import rule_of
-from ogive.onnx.casting import convert, with_bits_of
+from ogive.onnx.casting import convert, from_text, to_text, with_bits_of
 from ogive.onnx.data_types import DATA_TYPES, data_type, data_type_of, element_types
 from ogive.onnx.movement import COPIES, KEEP_ORDER, MOVEMENTS, SHAPE_ONLY
 from ogive.onnx.multiple_outputs import SEVERAL, without_marks
@@ -33,7 +33,6 @@ from ogive.onnx.node_computation import (
 )
 from ogive.onnx.reduction_nodes import PLACES, REDUCTIONS, arrangement, row_formula
 from ogive.onnx.row_nodes import row_wise
-from ogive.onnx.text_casts import from_text, to_text
 
 __all__ = ["node_computation", "node_computations"]
 

@@ -26,7 +26,8 @@ from ogive.engine.computation import under
 from ogive.errors import ArgumentError, ModelError, UnsupportedError, described, message, suggestion
 from ogive.movement import LARGEST_RANK
 from ogive.onnx import schemas
-from ogive.onnx.bodies import MICROSOFT, body_of
+from ogive.onnx.bodies import MICROSOFT, FunctionKey, body_of, bound_node, call_attributes, functions_of, key_of
+from ogive.onnx.bodies import normal_domain as domain_of
 from ogive.onnx.checked_graph import CheckedGraph, CheckedStep, Shape, ValueInfo
 from ogive.onnx.composed import COMPOSED
 from ogive.onnx.conditions import decided
@@ -35,8 +36,6 @@ from ogive.onnx.dispatch import node_computations
 from ogive.onnx.elementwise import VARIADIC, from_catalogue
 from ogive.onnx.files import Home, opened
 from ogive.onnx.gradient_nodes import GRADIENTS, gradient_node
-from ogive.onnx.inlining import FunctionKey, bound_node, call_attributes, functions_of, key_of
-from ogive.onnx.inlining import normal_domain as domain_of
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import ArrangedRows, Constant, ElementwiseNode, NodeComputation, SameValue
 from ogive.onnx.tensors import array_from, take_in

@@ -17,8 +17,7 @@ from ogive.contracts import checked
 from ogive.engine.computation import under
 from ogive.errors import ArgumentError, UnsupportedError, message
 from ogive.exporting.building import HERE, OPTIONS, compiled, compilers
-from ogive.exporting.exported import export_sources
-from ogive.exporting.given import source_of
+from ogive.exporting.exported import export_sources, source_of
 from ogive.exporting.interface import Interface
 from ogive.exporting.linked_kernels import linked_objects, linked_text, linked_thunks
 from ogive.exporting.sources import ExportSource

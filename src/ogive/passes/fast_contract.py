@@ -22,8 +22,7 @@ from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, depends_on_elements, is_extreme, node, walk
 from ogive.numerics.elementary import fast as rules
-from ogive.numerics.elementary import fast_slopes as slopes
-from ogive.numerics.elementary.fast_slopes import is_power_of_two
+from ogive.numerics.elementary.fast import is_power_of_two
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import Machine
 from ogive.passes.cost import cost
@@ -459,7 +458,7 @@ class _Fast:
         if operation == "normal_tail":
             return _FastNumber(self._normal_tail(inner, interval), IMAGES[operation])
         if operation == "cosh":
-            return _FastNumber(slopes.cosh(m, slopes.decay(m, self._argument(inner))), Interval(1.0, math.cosh(87.0)))
+            return _FastNumber(rules.cosh(m, rules.decay(m, self._argument(inner))), Interval(1.0, math.cosh(87.0)))
         argument = self._argument(inner) if cubic is None else cubic
         number = getattr(rules, operation)(m, argument)
         if operation in IMAGES:
@@ -477,7 +476,7 @@ class _Fast:
             magnitude, is_negative = number.operands[0], self.m.less_(self.m.number(0.0), number.operands[0])
         else:
             magnitude, is_negative = number, self.m.less_(number, self.m.number(0.0))
-        return slopes.tail_on_both_sides(self.m, self.m.abs_(magnitude), is_negative)
+        return rules.tail_on_both_sides(self.m, self.m.abs_(magnitude), is_negative)
 
     def _gaussian(self, root: Expression) -> _FastNumber | None:
         """``exp(-x**2 / 2)``."""
@@ -500,11 +499,11 @@ class _Fast:
         m, cubic = self.m, self._cubic(gate.u, of_magnitude=True)
         if cubic is None:
             self.require(gate.u, rules.LIMITS["slope"])
-        e = slopes.decay(m, self._argument(gate.u) if cubic is None else cubic)
+        e = rules.decay(m, self._argument(gate.u) if cubic is None else cubic)
         is_negative = m.less_(self.values[gate.u].number, m.number(0.0))
         w = self.values[gate.w]
         interval = Interval.around(1.0) + w.interval * Interval(0.0, 1.0)
-        return _FastNumber(slopes.gate_slope(m, e, w.number, is_negative), interval)
+        return _FastNumber(rules.gate_slope(m, e, w.number, is_negative), interval)
 
     def _bell(self, bell: Bell) -> _FastNumber:
         m = self.m
@@ -514,9 +513,9 @@ class _Fast:
         if bell.is_of_cosh and not (
             factor is not None and factor.operation == ops.CONSTANT and factor.attribute == QUARTER
         ):
-            number = slopes.one_per_cosh_squared(m, slopes.decay(m, argument, 2.0))
+            number = rules.one_per_cosh_squared(m, rules.decay(m, argument, 2.0))
         else:
-            number = slopes.bell(m, slopes.decay(m, argument, 2.0 if bell.is_of_cosh else 1.0))
+            number = rules.bell(m, rules.decay(m, argument, 2.0 if bell.is_of_cosh else 1.0))
             factor = None
         image = Interval(0.0, 1.0)
         if factor is None:

@@ -1,8 +1,12 @@
-"""Graphs of integers: a node becomes the same node in an integer format, which is exact and fast."""
+"""Graphs of integers: a node becomes the same node in an integer format, which is exact and fast.
+
+Rows are reduced in integers too, and wrap around. `why_not` says which formulas have no meaning for which types.
+"""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -10,9 +14,19 @@ from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type
 from ogive.elementary_functions import LARGER, SMALLER
 from ogive.expression import STORAGE, Expression, Format, Operation, node, walk
-from ogive.program import stored_operand
+from ogive.passes.row_numbers import reductions_by_stage
+from ogive.program import Program, Reduction, Stage, stored_operand
 
-__all__ = ["Integers", "Saturating", "format_of_whole_numbers", "is_nonzero", "only_chooses"]
+__all__ = [
+    "Integers",
+    "Saturating",
+    "format_of_rows",
+    "format_of_whole_numbers",
+    "is_nonzero",
+    "only_chooses",
+    "whole_rows",
+    "why_not",
+]
 
 
 def only_chooses(roots: Sequence[Expression], types: Sequence[ElementType]) -> bool:
@@ -202,3 +216,139 @@ def _common_format(inputs: Sequence[ElementType]) -> Format:
     if any(t.kind == "unsigned" and t.bits == bits for t in numbers):
         bits = min(2 * bits, 64)
     return STORAGE[f"int{bits}"]
+
+
+# ---- which formulas have no meaning for which element types, and what to do about it
+
+
+#: What makes bits of integers and truth values of truth values.
+_LOGIC = frozenset({ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT})
+
+
+def why_not(
+    roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType], *, modular: bool
+) -> str | None:
+    """Why a formula cannot be computed for operands of these types; None if it can."""
+    types = (*inputs, *outputs)
+    names = ", ".join(dict.fromkeys(t.name for t in types))
+    is_of_integers = not any(t.is_float for t in types)
+    if is_of_integers and modular:
+        for current in walk(*roots):
+            if not current.operation.wraps_around:
+                return (
+                    f"the formula uses {current.operation}, which has no meaning in arithmetic that wraps around "
+                    f"(modular=True), and {names} is among the types. Leave modular=True out"
+                )
+            if (
+                current.operation == ops.CONSTANT
+                and current.format is Format.NUMBER
+                and not is_whole(current.attribute)
+            ):
+                return (
+                    f"the formula uses {float(current.attribute)}, which is no whole number, in arithmetic that wraps "
+                    f"around (modular=True), and {names} is among the types. Leave modular=True out"
+                )
+        return None
+    if is_of_integers and only_chooses(roots, types):
+        return None
+    for current in walk(*roots):
+        is_of_bits = current.operation in _LOGIC and current.format is Format.NUMBER
+        if current.operation.is_of_integers or is_of_bits:
+            what = f"bit_{current.operation}".replace("exclusive_or", "xor") if is_of_bits else current.operation
+            return (
+                f"the formula uses {what}, which works on integers in arithmetic that wraps around, and {names} is "
+                'among the types. Write @ogive.operator(types=["int32", ...], modular=True)'
+            )
+        if current.operation == ops.REMAINDER and any(t.is_integer and t.bits == 64 for t in inputs):
+            return (
+                f"the formula takes a remainder (%, //, divmod or remainder) in float64, which holds no whole numbers "
+                f"beyond 2**53, and {names} is among the types. Leave 64-bit integers out of types="
+            )
+    return None
+
+
+# ---- rows of integers: what they are reduced to is computed in integers too, and wraps around
+
+
+KINDS = {
+    ops.ROW_SUM: "whole_sum",
+    ops.ROW_PRODUCT: "whole_product",
+    ops.ROW_MAX: "whole_max",
+    ops.ROW_MIN: "whole_min",
+}
+
+#: Reductions know integers with a sign alone, of these lengths.
+SIGNED = {32: Format.I32, 64: Format.I64}
+
+
+def format_of_rows(roots: Sequence[Expression], inputs: Sequence[ElementType]) -> Format:
+    """The integer format that has all operands: of 64 bits where they have so many, or elements are counted."""
+    is_long = any(t.bits == 64 for t in inputs) or any(n.operation == ops.ROW_COUNT for n in walk(*roots))
+    bits = 64 if is_long else 32
+    is_unsigned = any(t.kind == "unsigned" and t.bits == bits for t in inputs)
+    return STORAGE[f"{'u' if is_unsigned else ''}int{bits}"]
+
+
+def whole_rows(
+    roots: Sequence[Expression],
+    inputs: Sequence[ElementType],
+    outputs: Sequence[ElementType],
+    form: Format,
+    parameter_count: int,
+) -> Program:
+    """The program of formulas whose results are one integer a row, computed in an integer format of 32 or 64 bits."""
+    rows = _WholeRows(tuple(inputs), form)
+    stages = rows.reduce(roots)
+    results = tuple(rows.store(root, t) for root, t in zip(roots, outputs, strict=True))
+    first, end = len(inputs), len(inputs) + len(outputs)
+    return Program(
+        tuple(inputs),
+        tuple(outputs),
+        results,
+        stages,
+        parameter_count=parameter_count,
+        row_operands=frozenset(range(first, end)),
+    )
+
+
+class _WholeRows(Integers):
+    def reduce(self, roots: Sequence[Expression]) -> tuple[Stage, ...]:
+        for current in walk(*roots):
+            if current.operation == ops.ROW_COUNT:
+                length = node(ops.ROW_LENGTH, (), None, Format.F64)
+                self.done[current] = node(ops.CONVERT, (length,), None, self.format)
+        stages, number = [], 0
+        for reduced in reductions_by_stage(roots):
+            found = []
+            for current in reduced:
+                value = node(ops.ROW_VALUE, (), (number, 0), Format.F64)
+                number += 1
+                operand = self.value(current.operands[0])
+                if current.operation == ops.ROW_INDEX:
+                    found.append(Reduction("row_first", operand))
+                    self.done[current] = _position(value)
+                    continue
+                is_extreme = current.operation in (ops.ROW_MAX, ops.ROW_MIN)
+                signed = SIGNED[self.format.bits]
+                found.append(Reduction(KINDS[current.operation], self._turned(self._as(operand, signed), is_extreme)))
+                whole = node(ops.BITCAST, (value,), None, Format.I64)
+                self.done[current] = self._as(self._turned(self._as(whole, signed), is_extreme), self.format)
+            stages.append(Stage(tuple(found)))
+        return tuple(stages)
+
+    def _as(self, value: Expression, form: Format) -> Expression:
+        return value if value.format is form else node(ops.CONVERT, (value,), None, form)
+
+    def _turned(self, value: Expression, is_extreme: bool) -> Expression:
+        """Numbers without a sign as such with one, in the same order; and the other way round."""
+        if self.format.is_signed or not is_extreme:
+            return value
+        sign = node(ops.CONSTANT, (), -(1 << self.format.bits - 1), value.format)
+        return node(ops.EXCLUSIVE_OR, (value, sign), None, value.format)
+
+
+def _position(value: Expression) -> Expression:
+    """The position of an element; 0 where there is none, which is infinity."""
+    infinity, zero = (node(ops.CONSTANT, (), number, Format.F64) for number in (math.inf, 0.0))
+    is_one = node(ops.LESS, (value, infinity), None, Format.BIT)
+    return node(ops.CONVERT, (node(ops.SELECT, (is_one, value, zero), None, Format.F64),), None, Format.I64)

@@ -31,8 +31,14 @@ from ogive.passes.exact_rows import (
 from ogive.passes.fast_contract import fast
 from ogive.passes.fast_rows import fast_rows
 from ogive.passes.identities import without_cancellation
-from ogive.passes.integer_rows import format_of_rows, whole_rows
-from ogive.passes.integers import Integers, Saturating, format_of_whole_numbers, only_chooses
+from ogive.passes.integers import (
+    Integers,
+    Saturating,
+    format_of_rows,
+    format_of_whole_numbers,
+    only_chooses,
+    whole_rows,
+)
 from ogive.passes.untested_elements import untested
 from ogive.passes.untested_rows import UntestedRows, untested_rows
 from ogive.program import MASK, Program, Source

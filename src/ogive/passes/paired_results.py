@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, depends_on_elements, node, walk
-from ogive.numerics.elementary.paired_functions import FUNCTIONS_IN_PAIRS, MOST, gated
-from ogive.numerics.elementary.piecewise import NORMAL_TAIL
+from ogive.numerics.elementary.paired_functions import FUNCTIONS_IN_PAIRS, MOST, NORMAL_TAIL, gated
 from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.numerics.paired import FARTHEST, SMALLEST, Paired, PairedArithmetic, Unpaired
 from ogive.numerics.truths import both, either

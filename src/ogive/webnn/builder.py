@@ -22,8 +22,7 @@ from ogive.webnn.checking import (
 from ogive.webnn.compiled_graph import MLGraph
 from ogive.webnn.context import MLContext, MLTensor
 from ogive.webnn.exceptions import InvalidStateError, NotSupportedError, refuse
-from ogive.webnn.operand import BuiltOperation, MLOperand
-from ogive.webnn.operand_types import DATA_TYPES, cast_number, data_type
+from ogive.webnn.operand import DATA_TYPES, BuiltOperation, MLOperand, cast_number, data_type
 from ogive.webnn.operator_table import OPERATORS, OUT_OF_SCOPE
 from ogive.webnn.shapes import Shape
 

@@ -10,8 +10,7 @@ import numpy as np
 from ogive.catalog.standards import StandardRow
 from ogive.errors import ParameterError, described, suggestion
 from ogive.webnn.exceptions import refuse
-from ogive.webnn.operand import MLOperand
-from ogive.webnn.operand_types import DATA_TYPES, cast_number
+from ogive.webnn.operand import DATA_TYPES, MLOperand, cast_number
 from ogive.webnn.operator_table import OPERATORS, OperandRule
 
 __all__ = ["buffer_of", "check_operands", "descriptor_of", "options_of", "parameters_of", "subject_of"]

@@ -12,8 +12,7 @@ from ogive.engine.graph import ArrayValue
 from ogive.errors import described, message
 from ogive.webnn.exceptions import InvalidStateError, refuse
 from ogive.webnn.lowering import lower
-from ogive.webnn.operand import MLOperand
-from ogive.webnn.operand_types import DATA_TYPES
+from ogive.webnn.operand import DATA_TYPES, MLOperand
 from ogive.webnn.shapes import Shape
 
 __all__ = ["MLGraph"]

@@ -13,7 +13,7 @@ from ogive.webnn import shapes
 from ogive.webnn.checking import buffer_of, descriptor_of
 from ogive.webnn.compiled_graph import MLGraph
 from ogive.webnn.exceptions import InvalidStateError, refuse
-from ogive.webnn.operand_types import DATA_TYPES, data_type
+from ogive.webnn.operand import DATA_TYPES, data_type
 from ogive.webnn.operator_table import OPERATORS, OperandRule
 from ogive.webnn.shapes import Shape
 

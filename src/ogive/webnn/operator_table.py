@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ogive.webnn.operand_types import DATA_TYPES, FLOATS, SIGNED, WIDE
+from ogive.webnn.operand import DATA_TYPES, FLOATS, SIGNED, WIDE
 
 __all__ = ["OPERATORS", "OUT_OF_SCOPE", "OperandRule", "OperatorRule"]
 

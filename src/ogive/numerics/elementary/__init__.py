@@ -7,15 +7,11 @@ limit; NaN passes through. A new file is imported here.
 """
 
 from ogive.numerics.elementary import (  # noqa: F401
-    cube_root,
     error_function,
     exponential,
     extremes,
     hyperbolic,
-    inverse_error_function,
-    inverse_hyperbolic,
     inverse_trigonometric,
-    log_normal,
     logarithm,
     power,
     remainder,

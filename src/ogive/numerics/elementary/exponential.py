@@ -5,10 +5,11 @@ With n the integer nearest to x / log(2) and r = x - n log(2), abs(r) <= log(2) 
     exp(x)   = 2**n * (1 + r + r**2 P(r))
     expm1(x) = 2**n * (r + r**2 P(r)) + (2**n - 1)
 
-and exp2(x) is exp((x - n) log(2)) 2**n, with n the integer nearest to x, so that x - n is exact. P is EXPM1 of the
-coefficients. log(2) is subtracted in two parts, the first so short that its product with
+and exp2(x) is exp((x - n) log(2)) 2**n, with n the integer nearest to x, so that x - n is exact. P is EXP of the
+polynomials. log(2) is subtracted in two parts, the first so short that its product with
 n is exact (Cody and Waite). Where float64 computes what is wanted in float32, one part is enough, and 1 + r + r**2 P(r) is
-taken in a form of shorter chains (adapted.py). What divides anyway has half as many multiplications by a quotient, whose A is even and has four coefficients (COTH) where the polynomial has ten:
+taken in a form of shorter chains (`of_ninth_degree`). What divides anyway has half as many multiplications by a quotient, whose
+A is even and has four coefficients (COTH) where the polynomial has ten:
 
     exp(r) = (A + r) / (A - r),   A = r coth(r / 2)
 
@@ -18,6 +19,9 @@ taken in a form of shorter chains (adapted.py). What divides anyway has half as 
 
 The last two have no cancellation near zero, where n is zero. expm1 would not divide otherwise; but a division waits for
 itself alone, beside the multiplications of other elements.
+
+The forms of shorter chains of instructions, which wait for each other, have fewer multiplications than Horner's rule. What they lose of the precision (5 or 6 bits) does not show where float64 computes what is wanted in float32.
+The coefficients come from those of the same polynomial by powers, in accuracy/derive_coefficients.py.
 """
 
 from __future__ import annotations
@@ -31,7 +35,6 @@ from ogive import operations as ops
 from ogive.expression import Expression, Format
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import pairs, words
-from ogive.numerics.elementary.adapted import of_ninth_degree
 from ogive.numerics.elementary.derived_numbers import POLYNOMIALS, WORDS
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import LONG
@@ -50,10 +53,33 @@ __all__ = [
     "expm1_in_float64",
     "logistic",
     "minus_log_2",
+    "of_ninth_degree",
     "reduced_exponent",
     "whole_part",
     "with_infinities",
 ]
+
+
+def of_ninth_degree(
+    m: Arithmetic, x: Expression, coefficients: tuple[float, ...], factor: float = 1.0, times: float = 1.0
+) -> Expression:
+    """p(factor x) times, of degree 9, in six multiplications and five additions beside them.
+
+    The factor is a power of two or the negative of one; times is any positive number. With y = x + shift it begins with
+    slope y + start, and each step, of two numbers a and b, makes ``v (y**2 - a) + b`` of v. Source: J. Eve, The evaluation
+    of polynomials, Numerische Mathematik 6 (1964); D. Knuth, The Art of Computer Programming, volume 2, 4.6.4, theorem E.
+    """
+    shift, slope, start, *steps = coefficients
+    square_of_factor = factor * factor
+    scale = times * square_of_factor ** (len(steps) // 2)
+    y = m.add_(x, m.number(shift / factor))
+    square = m.mul_(y, y)
+    value = m.fma_(y, m.number(slope * factor * scale), m.number(start * scale))
+    for a, b in zip(steps[::2], steps[1::2], strict=True):
+        scale /= square_of_factor
+        value = m.fma_(value, m.add_(square, m.number(-a / square_of_factor)), m.number(b * scale))
+    return value
+
 
 #: log(2), rounded: enough where float64 computes what is wanted in float32.
 ROUNDED_LOG_2 = float.fromhex("0x1.62e42fefa39efp-1")

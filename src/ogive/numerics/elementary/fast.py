@@ -14,15 +14,28 @@ With n the integer nearest to y / log(2) and r = y - n log(2):
 An argument y may be a product: then its rounding error would be magnified by y, and r is computed of both factors, by
 FMA. Division is as fast as an estimate of the reciprocal and a step of Newton's, and the estimate is another one on other
 processors. Horner's rule for all of exp's polynomial has a smaller error than 1 + (r + r**2 P(r)).
+
+Derivatives of activations under the fast contract: forms with one exponential and one division.
+
+With E = exp(-abs(u)), which neither overflows nor loses digits:
+
+    logistic(u) logistic(-u)                = E / (1 + E)**2
+    1 / cosh(u)**2                          = F / (1/2 + F/2)**2,   F = exp(-2 abs(u))
+    logistic(u) (1 + w logistic(-u))        = (E (1 + w) + (E**2 if u < 0 else 1)) / (1 + E)**2
+
+The last one is the derivative of x logistic(u(x)) for w = x u'(x). It crosses zero where E (1 + w) cancels the rest: there
+its absolute error is small, not its relative one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ogive import operations as ops
 from ogive.expression import Expression, Format, depends_on_elements
+from ogive.numerics.elementary import fast as rules
 from ogive.numerics.elementary.derived_numbers import FAST
 from ogive.numerics.machine import Machine
 
@@ -30,14 +43,21 @@ __all__ = [
     "LIMITS",
     "SATURATED",
     "Argument",
+    "bell",
+    "cosh",
     "cubic",
+    "decay",
     "exp",
     "expm1",
+    "gate_slope",
     "gaussian",
     "is_cubic",
+    "is_power_of_two",
     "log1p_to_one",
     "logistic",
     "normal_tail",
+    "one_per_cosh_squared",
+    "tail_on_both_sides",
     "tanh",
     "tanh_below_saturation",
 ]
@@ -223,3 +243,51 @@ def _exponent(value: Fraction) -> int:
     """The largest e with ``2**e <= value``, of a positive number."""
     e = value.numerator.bit_length() - value.denominator.bit_length()
     return e if Fraction(2) ** e <= value else e - 1
+
+
+# ---- derivatives of activations under the fast contract: forms with one exponential and one division
+
+
+def decay(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
+    """``exp(-factor * abs(a))``; the factor is a power of two."""
+    w = a.w if a.w is None else m.abs_(a.w)
+    if w is not None and is_power_of_two(w):
+        factor *= float(w.attribute)
+        w = None
+    return rules.exp(m, replace(a, x=m.abs_(a.x), w=w, sign=-1.0), factor)
+
+
+def bell(m: Machine, e: Expression) -> Expression:
+    """The derivative of the logistic function, ``e / (1 + e)**2``."""
+    total = m.add_(m.number(1.0), e)
+    return m.div_(e, m.mul_(total, total))
+
+
+def one_per_cosh_squared(m: Machine, e: Expression) -> Expression:
+    """``4 * e / (1 + e)**2`` for e = exp(-2 abs(u))."""
+    half = m.fma_(e, m.number(0.5), m.number(0.5))
+    return m.div_(e, m.mul_(half, half))
+
+
+def gate_slope(m: Machine, e: Expression, w: Expression, is_negative: Expression) -> Expression:
+    """``logistic(u) * (1 + w * logistic(-u))`` for e = exp(-abs(u))."""
+    one = m.number(1.0)
+    rest = m.select_(is_negative, m.mul_(e, e), one)
+    total = m.add_(one, e)
+    return m.div_(m.fma_(e, m.add_(one, w), rest), m.mul_(total, total))
+
+
+def cosh(m: Machine, e: Expression) -> Expression:
+    """``(e + 1 / e) / 2`` for e = exp(-abs(u))."""
+    return m.fma_(e, m.number(0.5), m.div_(m.number(0.5), e))
+
+
+def tail_on_both_sides(m: Machine, a: Expression, is_negative: Expression) -> Expression:
+    """The tail of the normal distribution beyond a number, of whose magnitude ``a`` is."""
+    tail = rules.normal_tail(m, a)
+    return m.select_(is_negative, m.sub_(m.number(1.0), tail), tail)
+
+
+def is_power_of_two(constant: Expression) -> bool:
+    """Whether this is a constant by which multiplying is exact."""
+    return constant.operation == ops.CONSTANT and abs(math.frexp(constant.attribute)[0]) == 0.5

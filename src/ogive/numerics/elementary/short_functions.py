@@ -16,7 +16,7 @@ from ogive.expression import Expression, Operation, node
 from ogive.numerics.bound import UNKNOWN, Bound
 from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.elementary import fast
-from ogive.numerics.elementary.fast_slopes import tail_on_both_sides
+from ogive.numerics.elementary.fast import tail_on_both_sides
 from ogive.numerics.elementary.own_errors import SHORT
 from ogive.numerics.elementary.propagation import FUNCTIONS, of_one
 from ogive.numerics.interval import Interval
