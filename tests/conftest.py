@@ -29,6 +29,13 @@ def pytest_collection_finish():
     gc.enable()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _garbage_of_this_file_alone():
+    """What other files left, a million objects with JAX and torch, is not looked through: that takes a second each time."""
+    gc.collect(1)
+    gc.freeze()
+
+
 # Before the first import of ogive: kernels of earlier sessions must not be found, nor the user's folder touched.
 # Workers of one session share its cache, whose name they inherit: a kernel is compiled once.
 if "PYTEST_XDIST_WORKER" not in os.environ:

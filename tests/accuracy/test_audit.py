@@ -117,7 +117,7 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("dtype", SHORT)
 @pytest.mark.parametrize("op", FORMULAS, ids=lambda op: op.name)
 def test_formulas_that_overflow_cancel_or_tie(op, dtype):

@@ -92,6 +92,7 @@ def test_a_function_at_a_point_is_in_its_ball_and_the_ball_is_small(name, bits):
     assert checked > 20
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("name", [*FUNCTIONS, "neg", "square", "reciprocal", "cube_root"])
 def test_what_a_ball_becomes_has_what_its_numbers_become(name, bits):
     def apply(number):

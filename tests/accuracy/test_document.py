@@ -119,7 +119,7 @@ def test_operators_compute_what_was_counted(count):
     )
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=16)
 @pytest.mark.parametrize("kept", HALVES.values(), ids=HALVES)
 def test_measuring_again_gives_the_same(kept):
     report = sweep(OPERATORS[kept.operator], element_type(kept.dtype), kept.parameters)

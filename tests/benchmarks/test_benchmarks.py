@@ -170,6 +170,7 @@ def test_every_model_is_timed_at_every_size():
     assert MODEL_SIZES == (16, 1000, 1 << 16, 1 << 20, 1 << 24)
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("size", [16, 1000, 2048])
 @pytest.mark.parametrize("name", MODELS)
 def test_ogive_and_torch_compute_the_same_model(name, size, threads):

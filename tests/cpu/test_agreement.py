@@ -128,7 +128,7 @@ def test_numbers_of_several_kinds_are_computed_as_one(op, signature):
 HALF_CASES = [(op, s) for op, s in FLOAT_CASES if len(s.inputs) == 1 and s.inputs[0].bits == s.outputs[0].bits == 16]
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=8)
 @pytest.mark.parametrize(("op", "signature"), HALF_CASES, ids=ids(HALF_CASES))
 def test_all_halves_are_rounded_as_if_once(op, signature):
     kind = signature.inputs[0]

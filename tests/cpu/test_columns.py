@@ -79,6 +79,7 @@ def beside_the_first_largest(x):
     return f.where(f.row_first(f.equal(x, f.row_max(x))), x, f.row_product(x))
 
 
+@pytest.mark.matrix(share=2)
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize(
     "op", [centred, below_the_largest, between_the_ends, beside_the_first_largest], ids=lambda op: op.name

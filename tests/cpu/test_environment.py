@@ -71,7 +71,7 @@ def same_in_every_mode(mxcsr, function, arrays, expected):
         assert_same_bits(result, expected, *arrays)
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=8)
 @needs_mxcsr
 @pytest.mark.parametrize(("op", "signature"), EVERY_LOOP, ids=named(EVERY_LOOP))
 def test_the_callers_mode_is_not_used_and_comes_back(op, signature, mxcsr, threads):
@@ -82,7 +82,7 @@ def test_the_callers_mode_is_not_used_and_comes_back(op, signature, mxcsr, threa
         same_in_every_mode(mxcsr, lambda *given: op(*given, **required), arrays, expected)
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=16)
 @needs_mxcsr
 @pytest.mark.parametrize(("op", "signature"), EVERY_LOOP, ids=named(EVERY_LOOP))
 def test_nor_by_the_code_of_the_smallest_instruction_set(op, signature, mxcsr):

@@ -17,7 +17,7 @@ def neighbour(kind, of_floats="tanh"):
     return op, next(s for s in op.signatures if s.inputs[0] == kind)
 
 
-@pytest.mark.matrix(share=16)
+@pytest.mark.matrix(share=24)
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
 def test_fusing_changes_no_bit(op, signature, request):
     """With an operator before each operand and one after the result."""

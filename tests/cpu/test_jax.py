@@ -43,7 +43,7 @@ def same(a, b):
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_bits_of_every_operator(name, x64):
     """Every operator for every kind of combination: one of float64, one of float32, one of integers."""
@@ -402,7 +402,7 @@ SHARDED = {
 }
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=8)
 @pytest.mark.parametrize("label", SHARDED)
 def test_derivatives_within_shard_map(label):
     """JAX checks there over which axes of the mesh results vary; a mesh of one device is enough for that."""

@@ -723,20 +723,11 @@ def operator_with(array):
     return temporary
 
 
-@pytest.fixture
-def frozen():
-    """What other tests have left, a million objects with JAX and torch, is not looked through."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
 def kernels_alive():
     gc.collect()
     return sum(type(thing) is _native.Kernel for thing in gc.get_objects())
 
 
-@pytest.mark.usefixtures("frozen")
 @pytest.mark.parametrize("use", USES)
 def test_an_operator_goes_with_all_that_it_holds(use):
     before = kernels_alive()

@@ -268,8 +268,4 @@ class Sequences(RuleBasedStateMachine):
 
 
 def test_sequences_of_calls_copies_and_threads():
-    gc.freeze()  # what other tests left takes a second to go through, each time
-    try:
-        run_state_machine_as_test(Sequences, settings=examples(25, 0.01, stateful_step_count=25))
-    finally:
-        gc.unfreeze()
+    run_state_machine_as_test(Sequences, settings=examples(25, 0.01, stateful_step_count=25))

@@ -82,7 +82,7 @@ def test_random_formulas_are_correctly_rounded(seed: int) -> None:
         assert wrong_results(root, kind, operands(kind, generator, 1000), alpha) == [], str(root)
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", WRITTEN)
 def test_written_formulas_are_correctly_rounded(name: str, dtype: str) -> None:

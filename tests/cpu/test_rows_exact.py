@@ -108,7 +108,7 @@ def _rounded(value, kind):
 
 
 @pytest.mark.matrix(share=3)
-@pytest.mark.parametrize("length", [16_384, 16_385, 200_000])
+@pytest.mark.parametrize("length", [16_384, 16_385, 50_000])
 def test_long_rows_that_cancel(length):
     rng = np.random.default_rng(length)
     row = (rng.standard_normal(length) * np.exp(rng.uniform(-30, 30, length))).astype(np.float32)

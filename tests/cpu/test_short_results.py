@@ -64,6 +64,7 @@ def computes_in_float32(made: Program) -> bool:
     return all(n.format.bits < 64 for n in walk(*roots) if n.operation != ops.PARAMETER)
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize(("op", "kind", "values"), CASES, ids=IDS)
 def test_all_inputs_have_the_bits_of_float64(
     op: Operator, kind: str, values: dict[str, Any], monkeypatch: pytest.MonkeyPatch

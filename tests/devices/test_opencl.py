@@ -99,7 +99,7 @@ def test_a_chain_of_kernels(queue):
     assert sorted(np.concatenate(listed_ones)) == sorted(x[x > retry.LATER[2]])
 
 
-@pytest.mark.matrix(share=10)
+@pytest.mark.matrix(share=16)
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=IDS)
 def test_the_digests_of_the_processor(op, signature, queue):
     given = [elements(kind, k, ELEMENTS) for k, kind in enumerate(signature.inputs)]
@@ -113,7 +113,7 @@ def test_the_digests_of_the_processor(op, signature, queue):
 ROW_CASES = [(op, signature) for op in OPERATORS.values() if op.is_row_wise for signature in op.signatures]
 
 
-@pytest.mark.matrix(share=12)
+@pytest.mark.matrix(share=16)
 @pytest.mark.parametrize(("op", "signature"), ROW_CASES, ids=lambda one: getattr(one, "name", ""))
 def test_rows(op, signature, queue):
     """Short rows, and rows of several segments."""
@@ -268,6 +268,7 @@ def test_operands_of_several_dimensions_that_cannot_become_one(queue):
     assert_same(found, ogive.hypot(a[::2, ::-1, 1:9:3], b[1::2, :, 9:1:-3]))
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize(
     ("types", "number"),
     [

@@ -177,6 +177,7 @@ def chain(step, length):
     return formula
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
 @pytest.mark.parametrize(
     "step",

@@ -3,8 +3,6 @@
 import ast
 from pathlib import Path
 
-import pytest
-
 import ogive
 
 ROOT = Path(ogive.__file__).parent
@@ -48,11 +46,12 @@ def test_there_are_files():
     assert all((ROOT / name).exists() for name in INPUTS)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_conversions_go_through_one_function(path):
-    if str(path.relative_to(ROOT)) not in INPUTS:
-        lines = list(conversions(path.read_text(encoding="utf-8")))
-        assert not lines, f"{path}: write converted(x, kind.numpy) of ogive.conversion in lines {lines}"
+def test_conversions_go_through_one_function():
+    for path in FILES:
+        text = path.read_text(encoding="utf-8")
+        if "astype" in text and str(path.relative_to(ROOT)) not in INPUTS:
+            lines = list(conversions(text))
+            assert not lines, f"{path}: write converted(x, kind.numpy) of ogive.conversion in lines {lines}"
 
 
 def test_what_is_found():

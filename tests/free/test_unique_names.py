@@ -1,6 +1,6 @@
 """No two files and no two classes share a name, but where users know them by it."""
 
-import ast
+import re
 from pathlib import Path
 
 import ogive
@@ -19,11 +19,7 @@ def test_no_two_files_share_a_name():
 
 
 def test_no_two_classes_share_a_name():
-    names = [
-        node.name.removeprefix("_")
-        for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef)
-    ]
+    written = re.compile(r"^ *class _?(\w+)[(:]", re.MULTILINE)
+    names = [name for path in MODULES for name in written.findall(path.read_text(encoding="utf-8"))]
     assert len(names) > 300
     assert {name for name in names if names.count(name) > 1} <= CLASSES_ALIKE

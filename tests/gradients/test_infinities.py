@@ -100,7 +100,7 @@ LIMITS = [
 ]
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=12)
 @pytest.mark.parametrize(("name", "wrt", "operands", "limit"), LIMITS)
 def test_limits(name, wrt, operands, limit):
     derivative = OPERATORS[name]

@@ -47,6 +47,7 @@ def test_gradients_beside_torch(name, mean, deviation):
         np.testing.assert_allclose(own, right, rtol=1e-8, atol=1e-8 * max(1, np.abs(right).max()))
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32])
 @pytest.mark.parametrize("name", CASES)
 def test_gradients_of_data_are_rounded_once(name, dtype):

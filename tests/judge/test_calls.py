@@ -78,7 +78,7 @@ class Later:
             y += 1
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize(
     ("change", "where"),
     [

@@ -43,7 +43,7 @@ def test_a_right_kernel_is_within_the_budget(library, name, capfd):
     assert capfd.readouterr().out == ""
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize(
     ("name", "beyond"),
     [

@@ -84,7 +84,7 @@ def measured(name: str, mode: str) -> tuple[Values, list[Any], tuple[np.ndarray,
     return values, exact, operands
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", [*ONE, *TWO])
 def test_a_rule_is_as_good_as_it_says_and_not_much_better(name: str, mode: str) -> None:
@@ -98,6 +98,7 @@ def test_a_rule_is_as_good_as_it_says_and_not_much_better(name: str, mode: str) 
     assert worst <= declared <= most * worst, f"2**{math.log2(declared):.1f} for 2**{math.log2(worst):.1f}"
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ["exp", "log", "erfc", "sin", "power"])
 def test_a_false_bound_is_found(name: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +131,7 @@ def elements() -> np.ndarray:
     return np.concatenate(parts).astype(np.float32)
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("seed", range(40))
 def test_the_exact_value_of_a_random_formula_lies_within_its_bound(seed: int, mode: str) -> None:
@@ -229,6 +230,7 @@ def _constant(root: Any) -> Any:
     return make_ufunc("constant", program)(np.float32([0.0]))[0]
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "int8", "int32"])
 @pytest.mark.parametrize("mode", ["promoted", "corrected"])
 @pytest.mark.parametrize("name", TEXTBOOK)

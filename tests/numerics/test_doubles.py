@@ -55,6 +55,7 @@ FORMULAS: dict[str, tuple[Formula, tuple[float, ...]]] = {
 }
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("name", FORMULAS)
 def test_formulas_are_within_half_a_unit_and_a_hundredth(name: str) -> None:
     formula, operands = FORMULAS[name]
@@ -94,6 +95,7 @@ def composed(outer: Formula, inner: Formula) -> Formula:
 LARGEST = {"float64": 1.7976931348623157e308, "float32": 3.4028234e38, "bfloat16": 3.3e38, "float16": 65504.0}
 
 
+@pytest.mark.matrix("function")
 @pytest.mark.parametrize("function", ["sin", "cos", "tanh", "sigmoid", "erf"])
 @pytest.mark.parametrize("dtype", LARGEST)
 def test_bounded_functions_of_computed_operands_stay_in_their_range(function: str, dtype: str) -> None:

@@ -41,7 +41,7 @@ def operands(operator, shape=(2, 3)):
     return tuple(tensors)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_gradients_of_first_and_second_order(name):
     operator, parameters = OPERATORS[name], REQUIRED.get(name, {})
@@ -72,7 +72,7 @@ def test_opcheck_under_compilation(name):
     torch.library.opcheck(getattr(torch.ops.ogive, name).default, (*operands(operator), *values))
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize(("name", "parameter"), [("celu", "alpha"), ("swish", "alpha"), ("softplus", "steepness")])
 @pytest.mark.parametrize("shape", [(), (3,), (2, 1)])
 def test_a_parameter_may_be_a_tensor(name, parameter, shape):
@@ -165,7 +165,7 @@ TRANSFORMS = {
 }
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
 @pytest.mark.parametrize("is_compiled", [False, True])
 def test_transformations_compose(transform, is_compiled):
@@ -240,7 +240,7 @@ BATCHED = {
 }
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("label", BATCHED)
 def test_batched_gradients(label):
     """`jacobian(vectorize=True)` and `is_grads_batched` use a kind of batch that torch.func does not know."""

@@ -57,7 +57,7 @@ def inputs(dtype):
     return torch.cat([torch.tensor(KINKS), random]).reshape(2, 3, 4, 6).to(dtype)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize(("name", "arguments"), CASES)
 def test_modules_beside_torchs(name, arguments, dtype):
@@ -321,7 +321,7 @@ SAMPLED = {
 }
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("name", SAMPLED)
 @pytest.mark.filterwarnings("ignore")
 def test_torchs_samples(name):
@@ -350,6 +350,7 @@ def test_torchs_samples(name):
 ELEMENTARY = ("ELU", "CELU", "SELU", "GELU", "SiLU", "Mish", "Softplus", "Tanh", "Sigmoid", "LogSigmoid")
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize(("name", "arguments"), CASES)
 def test_modules_under_the_fast_contract(name, arguments):
     """The same constructors, states and results, but for some units in the last place, forward and backward."""

@@ -31,6 +31,7 @@ def general(name, *tensors, **parameters):
     return function._general(tensors, None, parameters)
 
 
+@pytest.mark.matrix(share=2)
 @is_there
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize(("name", "count", "parameters"), [
