@@ -19,8 +19,9 @@ hypothesis.settings.load_profile("ogive")
 pytest_plugins = ["tests.matrices"]
 
 # Collecting makes tens of thousands of objects that live as long as the session. The collector of garbage would walk over
-# them again and again: that was half of the time of collecting.
+# them again and again: that was half of the time of collecting. Lowering makes many, too: it was a fifteenth of the tests'.
 gc.disable()
+gc.set_threshold(20_000)
 
 
 @pytest.hookimpl(trylast=True)
