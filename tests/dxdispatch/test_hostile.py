@@ -404,13 +404,13 @@ def outcome(folder, text):
         return str(error)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(model=mutated())
 def test_any_model_runs_or_is_refused(tmp_path, model):
     assert outcome(tmp_path, json.dumps(model)).startswith((str(tmp_path / "model.json"), "Running on"))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     position=st.integers(0, len(json.dumps(MODEL)) - 1),
     text=st.text(st.sampled_from('{}[],:"\\/*0eE.-n\n'), max_size=3),

@@ -90,7 +90,7 @@ JSON = st.recursive(
 GAPS = st.sampled_from(["", " ", "\n", '// , ] " x\n', '/* " } , */', "/**/", "/***/", "\t\r\n"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(value=JSON, data=st.data())
 def test_any_json_is_the_same_with_comments_and_last_commas(value, data):
     """Each value is written on a line of its own, between comments; its line is found again."""

@@ -91,7 +91,7 @@ def test_every_truncation(data):
         survives(data[:length])
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.sampled_from(DATA), st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255), st.integers(0, 2)), max_size=8)
 )
@@ -108,7 +108,7 @@ def test_changed_bytes(data, changes):
     survives(bytes(changed))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=200))
 def test_random_bytes(data):
     survives(data)
@@ -222,7 +222,7 @@ def odd_tensor(generator, name):
     return TensorProto(name=name, data_type=generator.choice([1, 1, 7, 7, *range(28)]), dims=dims, raw_data=data)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.integers(0, len(SEEDS) - 1), st.integers(0, 1 << 30), st.integers(1, 5))
 @example(0, 0, 1)
 def test_scrambled_models(seed, randomness, changes):
