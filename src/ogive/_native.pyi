@@ -84,9 +84,12 @@ class TensorCall:
         dtypes: tuple[np.dtype, ...],
         names: frozenset[str],
         row_wise: bool,
-        record: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None,
+        record: Callable[..., Any] | None = None,
     ) -> Self: ...
     def __call__(self, *tensors: Any, **keywords: Any) -> Any: ...
+
+def recorded_forward(node: Any, made_and_result: tuple[Any, Any], /, *tensors: Any) -> Any: ...
+def recorded_backward(node: Any, /, *gradients: Any) -> Any: ...
 
 class ShapesChanged(Exception):
     """A function returned another shape than in the run that the plan was made from: another plan is due."""

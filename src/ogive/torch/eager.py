@@ -13,6 +13,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.compiler import is_compiling, is_dynamo_compiling
 
+from ogive._native import recorded_backward, recorded_forward
 from ogive.torch.batching import batched, tangents_of
 from ogive.torch.exchange import ORDINARY, dispatch_modes, is_batch, is_profiled, is_traced, is_transformed
 from ogive.torch.registry import by_registry
@@ -31,21 +32,29 @@ class RecordedCall:
     ``given`` are those parameters that the call named: without the others, which are at their defaults, calls are short.
     """
 
-    __slots__ = ("_ways", "apply", "given", "operator", "values")
+    __slots__ = ("_ways", "apply", "given", "operator", "usual", "values")
 
     def __init__(self, operator: TensorOperator, values: tuple[Any, ...], given: dict[str, Any] | None = None) -> None:
         self.operator, self.values = operator, values
         self.given = operator.keywords(values) if given is None else given
+        kind = node(_Recorded, operator)
+        # torch's own `apply`, a function of Python, would look for `backward` first.
+        kind._backward_cls.apply = recorded_backward
         # Function.apply itself first asks torch.func, which costs 2 us.
-        kind: Any = super(torch.autograd.Function, node(_Recorded, operator))
-        self.apply: Callable[..., Any] = kind.apply
+        parent: Any = super(torch.autograd.Function, kind)
+        self.apply: Callable[..., Any] = parent.apply
         self._ways: dict[tuple[bool, ...], tuple[TensorOperator, tuple[int, ...]]] = {}
+        self.usual: tuple[Any, ...] | None = None
+        """What the backward in C calls where the same inputs need gradients as in the latest call (dlpack.c)."""
 
     def gradients(self, needed: tuple[bool, ...], operands: tuple[torch.Tensor, ...]) -> tuple[Any, ...]:
-        """The gradients of the tensors, None where none is needed. The operands are those of the results, and the tensors."""
+        """The gradients of this object and of the tensors, None where none is needed.
+
+        The operands are gradients of the results, and the tensors.
+        """
         way = self._ways.get(needed)
         if way is None:
-            wanted = self.operator.wanted(needed)
+            wanted = self.operator.wanted(needed[1:])
             way = self._ways[needed] = self.operator.gradient(wanted), wanted
         gradient, wanted = way
         found: Any = NotImplemented
@@ -53,10 +62,11 @@ class RecordedCall:
             found = gradient.short(*operands, **self.given)
         if found is NotImplemented:
             found = _one_or_all(call(gradient, operands, self.values))
-        if len(needed) == 1:
-            return None, found
+        else:
+            places = tuple(1 + i for i in wanted)
+            self.usual = needed, gradient.short, tuple(self.given) or None, tuple(self.given.values()), places
         each = iter(_results(found))
-        return None, *(next(each) if i in wanted else None for i in range(len(needed)))
+        return None, *(next(each) if i in wanted else None for i in range(len(needed) - 1))
 
 
 def call(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tuple[Any, ...]) -> Results:
@@ -68,24 +78,26 @@ def call(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tupl
     if forward_ad._current_level >= 0 or _is_watched(tensors):
         return _by_registry(operator, tensors, values)
     if _records() and any(tensor.requires_grad for tensor in tensors) and operator.differentiable:
-        return _results(node(_Recorded, operator).apply((RecordedCall(operator, values),), *tensors))
+        made = RecordedCall(operator, values), _one_or_all(at_once(operator, tensors, values))
+        return _results(node(_Recorded, operator).apply(made, *tensors))
     return at_once(operator, tensors, values)
 
 
-def recording(operator: TensorOperator, values: Callable[[dict[str, Any]], tuple[Any, ...]]) -> Callable[..., Any]:
-    """What gives results of ordinary tensors that autograd is to record: (result, *tensors, **parameters) to the result."""
+def recording(
+    operator: TensorOperator, values: Callable[[dict[str, Any]], tuple[Any, ...]]
+) -> Callable[..., RecordedCall | None]:
+    """What makes (**parameters) to how autograd records calls of ordinary tensors; None under a transformation."""
     usual: list[RecordedCall] = []
 
-    def record(result: Any, *tensors: torch.Tensor, **given: Any) -> Any:
+    def record(**given: Any) -> RecordedCall | None:
+        if is_transformed() is not None:
+            return None
         if given or not usual:
             made = RecordedCall(operator, values(given), given)
-            if not given:
-                usual.append(made)
-        else:
-            made = usual[0]
-        if is_transformed() is not None:
-            return _one_or_all(call(operator, tensors, made.values))
-        return made.apply((made, result), *tensors)
+            if given:
+                return made
+            usual.append(made)
+        return usual[0]
 
     return record
 
@@ -122,19 +134,13 @@ def _one_or_all(found: Results) -> Any:
 
 
 class _Recorded(torch.autograd.Function):
-    """A call that autograd records, of tensors whose results may be there: they stand behind what made them."""
+    """A call that autograd records, whose results are there: (how it was computed, the results) stand before the tensors."""
 
-    @staticmethod
-    def forward(ctx: Any, made: tuple[Any, ...], *tensors: torch.Tensor) -> Any:
-        ctx.made = made[0]
-        ctx.to_save = tensors  # as save_for_backward does, a call less
-        if len(made) > 1:
-            return made[1]
-        return _one_or_all(at_once(made[0].operator, tensors, made[0].values))
+    forward = staticmethod(recorded_forward)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        return ctx.made.gradients(ctx.needs_input_grad[1:], (*gradients, *ctx.saved_tensors))
+        return ctx.made.gradients(ctx.needs_input_grad, (*gradients, *ctx.saved_tensors))
 
 
 class _Transformed(torch.autograd.Function):
@@ -156,7 +162,7 @@ class _Transformed(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         operands = (*gradients, *ctx.saved_tensors)
-        return None, *RecordedCall(ctx.operator, ctx.values).gradients(ctx.needs_input_grad[2:], operands)
+        return None, *RecordedCall(ctx.operator, ctx.values).gradients(ctx.needs_input_grad[1:], operands)
 
     @staticmethod
     def jvp(ctx: Any, _operator: None, _values: None, *tangents: torch.Tensor | None) -> Any:

@@ -100,12 +100,12 @@ def limit_threads() -> int:
 def call_arguments(
     operator: Any,
     dtypes: Sequence[torch.dtype],
-    record: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None,
+    record: Callable[..., Any] | None = None,
 ) -> dict[str, Any]:
     """What a TensorCall of an operator is made of: it takes tensors, and parameters by name.
 
     Usual calls stay in C: of tensors of one of these types, whose memory can be read as it is, that nothing watches. Results
-    that autograd records go to ``record``, with the tensors and the parameters.
+    that autograd records go to ``apply`` of what ``record`` makes of the parameters; None is for the general way.
     """
     reduces = "keepdims" in operator.keywords  # or is the gradient of what does: there shapes differ
     is_usual = operator.inputs <= MAX_TENSORS and not hasattr(operator, "rewritten") and not reduces

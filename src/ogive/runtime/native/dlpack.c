@@ -91,7 +91,8 @@ typedef struct {
 
 PyTypeObject *ogive_tensor_call_type;
 static PyTypeObject *exchange_type;
-static PyObject *name_requires_grad, *name_out;
+static PyObject *name_requires_grad, *name_out, *name_apply, *name_made, *name_to_save, *name_usual, *name_gradients;
+static PyObject *name_needs_input_grad, *name_saved_tensors;
 
 static const dl_api *checked_api(PyObject *capsule) {
     const dl_api *api = PyCapsule_GetPointer(capsule, DL_CAPSULE);
@@ -438,7 +439,7 @@ typedef struct {
     TensorExchange *exchange; /* NULL: no call is taken */
     PyObject *operator;
     PyObject *names;  /* a frozenset: the parameters, which are numbers or text */
-    PyObject *record; /* (result, *tensors, **keywords) -> the result, whose gradient is recorded; or None */
+    PyObject *record; /* (**keywords) -> how autograd records such calls (`call_record`), or None; or it is None */
     int inputs;
     int row_wise;
     int dtypes;
@@ -522,13 +523,22 @@ static int are_plain(const TensorCall *self, PyObject *names, PyObject *const *v
     return 1;
 }
 
-/* Takes the reference to the result. */
+/* Has autograd record a result: `apply` of its function takes (what was computed, the result) and the tensors. NULL without
+ * an error where the call is one for the general way. Takes the reference to the result. */
 static PyObject *call_record(const TensorCall *self, PyObject *result, PyObject *const *args, PyObject *names) {
-    PyObject *stack[1 + MAX_TENSORS + MAX_KEYWORDS];
-    const Py_ssize_t count = self->inputs + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
-    stack[0] = result;
-    memcpy(stack + 1, args, sizeof *stack * (size_t)count);
-    PyObject *recorded = PyObject_Vectorcall(self->record, stack, (size_t)self->inputs + 1, names);
+    PyObject *stack[1 + MAX_TENSORS], *recorded = NULL;
+    PyObject *made = PyObject_Vectorcall(self->record, args + self->inputs, 0, names);
+    if (made != NULL && made != Py_None) {
+        PyObject *apply = PyObject_GetAttr(made, name_apply);
+        stack[0] = apply == NULL ? NULL : PyTuple_Pack(2, made, result);
+        if (stack[0] != NULL) {
+            memcpy(stack + 1, args, sizeof *stack * (size_t)self->inputs);
+            recorded = PyObject_Vectorcall(apply, stack, (size_t)self->inputs + 1, NULL);
+            Py_DECREF(stack[0]);
+        }
+        Py_XDECREF(apply);
+    }
+    Py_XDECREF(made);
     Py_DECREF(result);
     return recorded;
 }
@@ -852,7 +862,7 @@ static PyObject *tensor_vectorcall(PyObject *object, PyObject *const *args, size
     PyObject *result = self->exchange != NULL && nargs == self->inputs ? take_call(self, args, names, &recorded) : NULL;
     nothing();
     if (result != NULL && recorded) { /* its errors are final: hooks of saved tensors, which may stop a run, see them once */
-        return call_record(self, result, args, names);
+        result = call_record(self, result, args, names);
     }
     if (result != NULL || PyErr_Occurred()) {
         return result;
@@ -936,6 +946,115 @@ static void call_dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
+/* ---- calls that autograd records ---------------------------------------------------------- */
+
+/* Of a function of autograd: (node, (what was computed, the result), *tensors) -> the result. */
+static PyObject *recorded_forward(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
+    (void)module;
+    if (nargs < 2 || !PyTuple_CheckExact(args[1]) || PyTuple_GET_SIZE(args[1]) != 2) {
+        PyErr_SetString(PyExc_TypeError, "recorded_forward: a node, (made, result) and tensors are wanted");
+        return NULL;
+    }
+    PyObject *tensors = ogive_argument_tuple(args + 2, nargs - 2);
+    /* The second does what save_for_backward does, a call less. */
+    const int failed = tensors == NULL || PyObject_SetAttr(args[0], name_made, PyTuple_GET_ITEM(args[1], 0)) < 0 ||
+                       PyObject_SetAttr(args[0], name_to_save, tensors) < 0;
+    Py_XDECREF(tensors);
+    return failed ? NULL : Py_NewRef(PyTuple_GET_ITEM(args[1], 1));
+}
+
+/* The gradients in the places of their operands, None elsewhere: `places` says where each of them stands. Takes the reference. */
+static PyObject *in_places(PyObject *found, PyObject *places, Py_ssize_t count) {
+    const Py_ssize_t many = PyTuple_CheckExact(found) ? PyTuple_GET_SIZE(found) : 1;
+    PyObject *all = many == PyTuple_GET_SIZE(places) ? PyTuple_New(count) : NULL;
+    for (Py_ssize_t i = 0; all != NULL && i < count; ++i) {
+        PyTuple_SET_ITEM(all, i, Py_NewRef(Py_None));
+    }
+    for (Py_ssize_t k = 0; all != NULL && k < many; ++k) {
+        const Py_ssize_t place = PyLong_AsSsize_t(PyTuple_GET_ITEM(places, k));
+        if (place >= 0 && place < count) {
+            Py_DECREF(Py_None);
+            PyTuple_SET_ITEM(all, place, Py_NewRef(PyTuple_CheckExact(found) ? PyTuple_GET_ITEM(found, k) : found));
+        }
+    }
+    Py_DECREF(found);
+    return all;
+}
+
+/* `usual` of what was computed is None, or (which inputs need gradients, the TensorCall of these, names of parameters or None,
+ * their values, places). NULL without an error for all other calls. */
+static PyObject *usual_gradients(PyObject *usual, PyObject *needed, PyObject *operands) {
+    if (!PyTuple_CheckExact(usual) || PyObject_RichCompareBool(PyTuple_GET_ITEM(usual, 0), needed, Py_EQ) != 1) {
+        return NULL;
+    }
+    PyObject *const call = PyTuple_GET_ITEM(usual, 1), *const names = PyTuple_GET_ITEM(usual, 2);
+    PyObject *const values = PyTuple_GET_ITEM(usual, 3), *stack[MAX_TENSORS + MAX_KEYWORDS];
+    const Py_ssize_t tensors = PyTuple_GET_SIZE(operands), numbers = PyTuple_GET_SIZE(values);
+    if (tensors > MAX_TENSORS || numbers > MAX_KEYWORDS) {
+        return NULL;
+    }
+    memcpy(stack, &PyTuple_GET_ITEM(operands, 0), sizeof *stack * (size_t)tensors);
+    memcpy(stack + tensors, &PyTuple_GET_ITEM(values, 0), sizeof *stack * (size_t)numbers);
+    PyObject *found = PyObject_Vectorcall(call, stack, (size_t)tensors, names == Py_None ? NULL : names);
+    if (found == Py_NotImplemented) {
+        Py_CLEAR(found);
+    }
+    return found == NULL ? NULL : in_places(found, PyTuple_GET_ITEM(usual, 4), PyTuple_GET_SIZE(needed));
+}
+
+/* `apply` of a node: (node, *gradients) -> the gradients of its inputs. Unusual calls go to `gradients` of what was computed. */
+static PyObject *recorded_backward(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
+    (void)module;
+    if (nargs < 1) {
+        PyErr_SetString(PyExc_TypeError, "recorded_backward: a node and gradients are wanted");
+        return NULL;
+    }
+    PyObject *made = PyObject_GetAttr(args[0], name_made), *result = NULL, *operands = NULL;
+    PyObject *usual = made == NULL ? NULL : PyObject_GetAttr(made, name_usual);
+    PyObject *needed = usual == NULL ? NULL : PyObject_GetAttr(args[0], name_needs_input_grad);
+    PyObject *saved = needed == NULL ? NULL : PyObject_GetAttr(args[0], name_saved_tensors);
+    PyObject *gradients = saved == NULL ? NULL : ogive_argument_tuple(args + 1, nargs - 1);
+    if (gradients != NULL && PyTuple_CheckExact(saved) && PyTuple_CheckExact(needed)) {
+        operands = PySequence_Concat(gradients, saved);
+    }
+    if (operands != NULL) {
+        result = usual_gradients(usual, needed, operands);
+        if (result == NULL && !PyErr_Occurred()) {
+            result = PyObject_CallMethodObjArgs(made, name_gradients, needed, operands, NULL);
+        }
+    }
+    if (result == NULL && !PyErr_Occurred()) {
+        PyErr_SetString(PyExc_TypeError, "recorded_backward: a node of autograd is wanted");
+    }
+    Py_XDECREF(made);
+    Py_XDECREF(usual);
+    Py_XDECREF(needed);
+    Py_XDECREF(saved);
+    Py_XDECREF(gradients);
+    Py_XDECREF(operands);
+    return result;
+}
+
+static PyMethodDef recorded_functions[] = {
+    {"recorded_forward", (PyCFunction)(void (*)(void))recorded_forward, METH_FASTCALL,
+     "recorded_forward(node, made_and_result, *tensors)\n--\n\nThe result, whose node gets what was computed and the tensors."},
+    {"recorded_backward", (PyCFunction)(void (*)(void))recorded_backward, METH_FASTCALL,
+     "recorded_backward(node, *gradients)\n--\n\nThe gradients of a node's inputs; a method of the class that has it."},
+    {NULL, NULL, 0, NULL},
+};
+
+/* The second becomes a method of what class has it. */
+static int add_recorded(PyObject *module) {
+    PyObject *forward = PyCFunction_New(&recorded_functions[0], NULL), *backward = PyCFunction_New(&recorded_functions[1], NULL);
+    PyObject *method = backward == NULL ? NULL : PyInstanceMethod_New(backward);
+    const int failed = forward == NULL || method == NULL || PyModule_AddObjectRef(module, "recorded_forward", forward) < 0 ||
+                       PyModule_AddObjectRef(module, "recorded_backward", method) < 0;
+    Py_XDECREF(forward);
+    Py_XDECREF(backward);
+    Py_XDECREF(method);
+    return failed ? -1 : 0;
+}
+
 static PyMemberDef call_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(TensorCall, vectorcall), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
@@ -959,14 +1078,28 @@ static PyType_Spec call_spec = {
     .slots = call_slots,
 };
 
+static int intern_names(void) {
+    const struct {
+        PyObject **name;
+        const char *text;
+    } rows[] = {{&name_requires_grad, "requires_grad"}, {&name_out, "out"}, {&name_apply, "apply"}, {&name_made, "made"},
+                {&name_to_save, "to_save"}, {&name_usual, "usual"}, {&name_gradients, "gradients"},
+                {&name_needs_input_grad, "needs_input_grad"}, {&name_saved_tensors, "saved_tensors"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        *rows[i].name = PyUnicode_InternFromString(rows[i].text);
+        if (*rows[i].name == NULL) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int ogive_add_tensor_types(PyObject *module) {
-    name_requires_grad = PyUnicode_InternFromString("requires_grad");
-    name_out = PyUnicode_InternFromString("out");
     exchange_type = (PyTypeObject *)PyType_FromSpec(&exchange_spec);
     ogive_tensor_call_type = (PyTypeObject *)PyType_FromSpec(&call_spec);
-    return name_requires_grad == NULL || name_out == NULL || exchange_type == NULL || ogive_tensor_call_type == NULL ||
+    return intern_names() < 0 || exchange_type == NULL || ogive_tensor_call_type == NULL ||
                    PyModule_AddType(module, exchange_type) < 0 ||
-                   PyModule_AddType(module, ogive_tensor_call_type) < 0 ||
+                   PyModule_AddType(module, ogive_tensor_call_type) < 0 || add_recorded(module) < 0 ||
                    PyModule_AddIntConstant(module, "MAX_TENSORS", MAX_TENSORS) < 0
                ? -1
                : 0;
