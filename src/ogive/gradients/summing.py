@@ -8,16 +8,18 @@ and none of them is rounded before it is added.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ogive import formula as f
+from ogive import operations as ops
 from ogive.containers import NOT_ONE, call_with_sums, dask_elements, is_dask, reduced_rows
 from ogive.conversion import converted
 from ogive.engine.computation import make_ufunc
+from ogive.engine.plan import Call, Output, Plan, ViewLayout, make_plan
 from ogive.engine.rows import RowFormula
 from ogive.errors import ArgumentError, message, shapes_apart
 from ogive.expression import Term, lift
@@ -34,7 +36,7 @@ PLAIN = frozenset({np.ndarray, int, float, bool, np.float64, np.float32, np.floa
 
 
 #: So many combinations of shapes and types are remembered.
-MOST_PLANS = 64
+MOST_PLANS = 32
 
 
 class _Summing(Operator):
@@ -66,6 +68,8 @@ class _Summing(Operator):
         return super().__call__(*tensors, **keywords)
 
     def __call__(self, *tensors: Any, **keywords: Any) -> Any:
+        if self.is_row_wise and (result := self._by_plan(tensors, keywords)) is not None:
+            return result
         if len(tensors) != self.inputs or any(tensor is None or isinstance(tensor, Term) for tensor in tensors):
             return super().__call__(*tensors, **keywords)
         if any(type(tensor) not in PLAIN for tensor in tensors):
@@ -74,61 +78,68 @@ class _Summing(Operator):
                 return result
         if not self.sums(tensors):
             return super().__call__(*tensors, **keywords)
-        plan = self._plan(tensors, keywords) if self.is_row_wise else None
-        return self._summed(tensors, keywords) if plan is None else plan(tensors)
+        if self.is_row_wise and self._add_plan(tensors, keywords):
+            return self._by_plan(tensors, keywords)
+        return self._summed(tensors, keywords)
 
     @cached_property
-    def _plans(self) -> dict[Any, Callable[[Sequence[np.ndarray]], Any] | None]:
+    def _plans(self) -> dict[Any, list[tuple[Plan, tuple[tuple[int, ...], ...]]]]:
+        """What `_summed` does with rows of some shapes and types, and the shapes of the results."""
         return {}
 
-    def _plan(
-        self, tensors: Sequence[Any], keywords: Mapping[str, Any]
-    ) -> Callable[[Sequence[np.ndarray]], Any] | None:
-        """What `_summed` does with rows of these shapes and types, without looking again; None for all else."""
-        if any(type(tensor) is not np.ndarray for tensor in tensors):
-            return None
-        if any(type(value) not in (int, float) for value in keywords.values()) or "axis" in keywords:
-            return None
+    def _key(self, keywords: Mapping[str, Any]) -> Any:
         # -0 is not 0. An operator under another contract may have the same dictionary.
-        key = self.accuracy, tuple([(tensor.shape, tensor.dtype) for tensor in tensors]), repr(keywords)
-        if key not in self._plans:
-            if len(self._plans) >= MOST_PLANS:
-                self._plans.clear()
-            self._plans[key] = self._planned(tensors, keywords)
-        return self._plans[key]
+        return self.accuracy, repr(keywords) if keywords else ""
 
-    def _planned(
-        self, tensors: Sequence[np.ndarray], keywords: Mapping[str, Any]
-    ) -> Callable[[Sequence[np.ndarray]], Any] | None:
+    def _by_plan(self, tensors: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """The results by a plan that was made for such a call; None if there is none."""
+        for plan, shapes in self._plans.get(self._key(keywords), ()):
+            found = plan.attempt(tensors, None)
+            if found is not None:
+                results = [
+                    one if one.shape == shape else one.reshape(shape) for one, shape in zip(found, shapes, strict=True)
+                ]
+                return tuple(results) if len(results) > 1 else results[0]
+        return None
+
+    def _add_plan(self, tensors: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+        """Make a plan for a call; whether there is one for such a call."""
+        if any(type(tensor) is not np.ndarray for tensor in tensors):
+            return False
+        if any(type(value) not in (int, float) for value in keywords.values()) or "axis" in keywords:
+            return False
         given = tuple(tensor.dtype for tensor in tensors)
         dtypes = self.resolve_dtypes((*given, *(None,) * self.nout))
         shape = self._together([tensor.shape for tensor in tensors])
         has_rows = all(tensor.ndim and tensor.shape[-1] == shape[-1] for tensor in tensors)
         if dtypes[: self.nin] != given or not has_rows or not math.prod(shape):
-            return None
-        ufunc = self.bind(**keywords)  # it broadcasts by itself
-        steps: list[tuple[Any, ...] | None] = []
-        for i, place in enumerate(self.operands):
+            return False
+        values = self.checked_parameters(keywords)
+        inputs = dict(enumerate((tensor.dtype, tensor.shape) for tensor in tensors))
+        choices = {p.name: values[p.name] for p in self.parameters if p.choices}
+        computed, sums, results = list[Output](), list[Call](), list[Hashable]()
+        for name, place, root in zip(self.wanted, self.operands, self.formula(**choices), strict=True):
             assert place is not None, "rows have gradients of tensors alone"
-            wanted = tensors[place].shape
-            summed = _summed_axes(wanted, shape)
-            kept = [axis for axis in range(len(shape)) if axis not in summed]
-            rows = (*(shape[axis] for axis in kept), math.prod(shape[axis] for axis in summed))
-            total = _sum_of(self.signatures, dtypes[self.nin + i])
-            steps.append(None if wanted == shape else (total, (*kept, *summed), rows, wanted))
-
-        def compute(tensors: Sequence[np.ndarray]) -> Any:
-            found = ufunc(*tensors)
-            results = []
-            for result, step in zip(found if type(found) is tuple else (found,), steps, strict=True):
-                if step is None:
-                    results.append(result)
-                else:
-                    total, axes, rows, wanted = step
-                    results.append(np.asarray(total(result.transpose(axes).reshape(rows))).reshape(wanted))
-            return tuple(results) if len(results) > 1 else results[0]
-
-        return compute
+            dtype, wanted = inputs[place]
+            is_given = root.operation == ops.INPUT and inputs[root.attribute] == (dtype, shape)
+            source: Hashable = root.attribute if is_given and wanted != shape else name
+            if source == name:
+                computed.append(Output(name, shape, dtype))
+            results.append(name)
+            if wanted != shape:
+                results[-1] = "total", name
+                sums += _sum_calls(source, results[-1], shape, _summed_axes(wanted, shape), dtype, self.signatures)
+        calls = sums
+        if computed:  # what is an operand needs no kernel
+            names = tuple(str(output.name) for output in computed)
+            part = self if names == self.wanted else self.remake(self.source, names).under_contract_of(self)
+            calls = [Call("rows", part.bind(**keywords), tuple(inputs), tuple(computed)), *sums]
+        plans = self._plans.setdefault(self._key(keywords), [])
+        if len(plans) >= MOST_PLANS:
+            plans.clear()
+        shapes = tuple(inputs[place][1] for place in self.operands if place is not None)
+        plans.append((make_plan(calls, {}, inputs, results), shapes))
+        return True
 
     def _summed(self, given: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         # A number of Python takes the type of the arrays beside it.
@@ -280,6 +291,21 @@ def _sum_of(signatures: Sequence[Signature], dtype: np.dtype) -> np.ufunc:
 
     kind = next(t for s in signatures for t in s.outputs if t.numpy == dtype)
     return make_ufunc("sum", reduction("sum", kind, kind))
+
+
+def _sum_calls(
+    source: Hashable, total: Hashable, shape: tuple[int, ...], summed: Sequence[int], dtype: np.dtype, signatures: Any
+) -> list[Call]:
+    """What adds up an array along axes: a view of it as rows, and their sums."""
+    whole = np.empty(shape, dtype)
+    rows = _as_rows(whole, summed)
+    layout = ViewLayout(0, rows.strides, shape, whole.strides) if np.shares_memory(whole, rows) else None
+    seen = Output((source, total), rows.shape, dtype, None if layout is None else rows.strides)
+    view = Call("view", partial(_as_rows, summed=summed), (source,), (seen,), layout)
+    return [
+        view,
+        Call("rows", _sum_of(signatures, dtype), (seen.name,), (Output(total, (*rows.shape[:-1], 1), dtype),)),
+    ]
 
 
 def _as_rows(array: np.ndarray, summed: Sequence[int]) -> np.ndarray:
