@@ -167,6 +167,23 @@ def test_results_of_large_calls_are_freed():
     assert len(gc.get_objects()) < before + 100
 
 
+@is_there
+def test_memory_of_long_results_is_used_again():
+    x = torch.randn(1 << 19)
+    wanted = ogive_torch.gelu(x)
+    place = wanted.data_ptr()
+    assert ogive_torch.gelu(x).data_ptr() != place
+    copy_of_it = wanted.clone()
+    del wanted
+    found = [ogive_torch.gelu(x) for _ in range(20)]  # more than wait
+    assert place in {one.data_ptr() for one in found}
+    assert len({one.data_ptr() for one in found}) == len(found)
+    for one in found:
+        assert torch.equal(one, copy_of_it)
+    lengths = [(1 << 18) * k + 7 for k in range(1, 20)]
+    assert [ogive_torch.relu(torch.ones(length)).sum().item() for length in lengths] == lengths
+
+
 def test_threads_at_once():
     x, failures = torch.randn(1000), []
     wanted = ogive_torch.celu(x, alpha=1.25)

@@ -16,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <structmember.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 /* ---- DLPack's interface ------------------------------------------------------------------ */
 
@@ -70,7 +73,11 @@ typedef struct dl_api {
 #define MAX_KEYWORDS 16
 #define MAX_TENSORS 8 /* of a call: others go the general way */
 #define ALONE 1024    /* as many elements are never shared out to threads */
-#define SHORT_BYTES (1 << 21)   /* results of as many bytes have memory of malloc, longer ones NumPy's, which knows large pages */
+#define MOST_BYTES (1 << 25)    /* of results in memory of our own; longer ones are NumPy's */
+#define KEPT_BLOCKS 8           /* blocks that wait for the next result */
+#define KEPT_LEAST (1 << 20)    /* shorter ones malloc keeps itself: it gives longer ones back to the system, page by page */
+#define KEPT_BYTES (1 << 26)    /* of all that wait */
+#define LARGE_PAGES (1 << 22)   /* blocks of as many bytes ask for them */
 
 typedef struct {
     PyObject_HEAD
@@ -326,11 +333,70 @@ static PyObject *exchange_array(PyObject *object, PyObject *tensor) {
 /* What the library gets of a result: the shape and the strides lie behind it, then a short result itself. */
 typedef struct {
     dl_managed managed;
+    size_t bytes; /* of this block */
     int64_t numbers[];
 } owned_result;
 
+/* Long blocks wait here for the next result of their size: a fresh one costs a fault for each of its pages, which takes
+ * longer than to compute a cheap operator. */
+static _Atomic(owned_result *) kept[KEPT_BLOCKS];
+static _Atomic size_t kept_bytes;
+
+static owned_result *take_kept(int slot) {
+    owned_result *block = atomic_exchange(&kept[slot], NULL);
+    if (block != NULL) {
+        atomic_fetch_sub(&kept_bytes, block->bytes);
+    }
+    return block;
+}
+
+/* Keeps a block, in the place of others if there is no room. */
+static void keep_or_free(owned_result *block) {
+    static _Atomic unsigned turn;
+    if (block->bytes >= KEPT_LEAST) {
+        for (int i = 0; i < KEPT_BLOCKS && atomic_load(&kept_bytes) + block->bytes > KEPT_BYTES; ++i) {
+            free(take_kept((int)(atomic_fetch_add(&turn, 1) % KEPT_BLOCKS)));
+        }
+        atomic_fetch_add(&kept_bytes, block->bytes);
+        for (int i = 0; i < KEPT_BLOCKS; ++i) {
+            owned_result *none = NULL;
+            if (atomic_compare_exchange_strong(&kept[i], &none, block)) {
+                return;
+            }
+        }
+        block = atomic_exchange(&kept[atomic_fetch_add(&turn, 1) % KEPT_BLOCKS], block);
+        if (block != NULL) {
+            atomic_fetch_sub(&kept_bytes, block->bytes);
+        }
+    }
+    free(block);
+}
+
+static owned_result *new_block(size_t bytes) {
+    for (int i = 0; bytes >= KEPT_LEAST && i < KEPT_BLOCKS; ++i) {
+        owned_result *block = take_kept(i);
+        if (block != NULL && block->bytes >= bytes && block->bytes - bytes <= bytes / 8) {
+            return block;
+        }
+        if (block != NULL) {
+            keep_or_free(block);
+        }
+    }
+    owned_result *block = malloc(bytes);
+    if (block != NULL) {
+        block->bytes = bytes;
+#ifdef MADV_HUGEPAGE
+        if (bytes >= LARGE_PAGES) {
+            const uintptr_t page = 4096, begin = ((uintptr_t)block + page - 1) / page * page;
+            madvise((void *)begin, ((uintptr_t)block + bytes - begin) / page * page, MADV_HUGEPAGE);
+        }
+#endif
+    }
+    return block;
+}
+
 static owned_result *new_owned(const TensorExchange *self, int row, int ndim, size_t bytes) {
-    owned_result *owned = malloc(sizeof *owned + 2 * (size_t)ndim * sizeof owned->numbers[0] + bytes);
+    owned_result *owned = new_block(sizeof *owned + 2 * (size_t)ndim * sizeof owned->numbers[0] + bytes);
     if (owned != NULL) {
         owned->managed = (dl_managed){
             .version = {DL_MAJOR, 0},
@@ -345,7 +411,7 @@ static owned_result *new_owned(const TensorExchange *self, int row, int ndim, si
 }
 
 /* The library calls these two from any thread, with or without the interpreter's lock. */
-static void free_own(dl_managed *managed) { free(managed); }
+static void free_own(dl_managed *managed) { keep_or_free((owned_result *)managed); }
 
 static void free_array(dl_managed *managed) {
     if (Py_IsInitialized()) { /* else the array went with the interpreter */
@@ -638,7 +704,7 @@ static npy_intp count_short(const TensorCall *self, const borrowed *found, int t
                 return 0;
             }
         }
-        if (first->shape[d] > SHORT_BYTES / size / count || first->shape[d] == 0) {
+        if (first->shape[d] > MOST_BYTES / size / count || first->shape[d] == 0) {
             return 0;
         }
         count *= (npy_intp)first->shape[d];
