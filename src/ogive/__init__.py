@@ -67,6 +67,7 @@ _PARTS = (
 _FUNCTIONS = {
     **dict.fromkeys(("grad", "value_and_grad", "vjp"), "ogive.gradients"),
     **dict.fromkeys(("address", "export"), "ogive.exporting"),
+    "device": "ogive.device_names",
     **dict.fromkeys(("exact", "ulp", "vectors"), "ogive.golden"),
 }
 

@@ -23,7 +23,9 @@ from tests.random_formulas import grown
 cl = pytest.importorskip("pyopencl", reason="not installed: pyopencl (pip install 'ogive[opencl]')")
 cla = pytest.importorskip("pyopencl.array")
 
-from ogive.opencl import hardware, kernels  # noqa: E402
+from ogive.devices import kernels  # noqa: E402
+from ogive.devices.kernels import Kernel, Placed, kernel_text_of  # noqa: E402
+from ogive.opencl import hardware, opencl_driver  # noqa: E402
 
 ELEMENTS = 4099
 
@@ -73,29 +75,32 @@ def test_there_are_cases():
     assert len({op.name for op, _ in CASES}) > 80
 
 
+def run(queue: Any, program: Any, given: Any, parameters: Any, on_host: Any = None) -> list[np.ndarray]:
+    """A program's results of one dimension."""
+    driver = opencl_driver.OpenCLDriver(queue)
+    results = [cla.empty(queue, given[0].size, t.numpy) for t in program.outputs]
+    arrays = [on_device(queue, array) for array in given]
+    operands = [Placed(array.base_data, array.dtype, array.shape, array.strides) for array in arrays]
+    compiled = Kernel(driver, kernel_text_of(program, driver.dialect, program.inputs))
+    compiled.run(driver, (given[0].size,), operands, [one.base_data for one in results], parameters, on_host)
+    return [result.get() for result in results]
+
+
 def test_tables_and_estimates(queue):
-    made, arrays = tables.program(), tables.operands(1000)
-    given = [on_device(queue, array) for array in arrays]
-    results = [cla.empty(queue, 1000, np.float32) for _ in made.results]
-    kernel = kernels.Kernel(queue.context, queue.device, made, made.inputs)
-    operands = [(array.base_data, 0, (1,)) for array in given]
-    kernel.run(queue, (1000,), operands, [result.base_data for result in results], [tables.PLACE], None, []).wait()
-    tables.judge([result.get() for result in results], *arrays)
+    arrays = tables.operands(1000)
+    tables.judge(run(queue, tables.program(), arrays, [tables.PLACE]), *arrays)
 
 
 def test_a_chain_of_kernels(queue):
     """The retry and the repair compute in the work item; what they leave is listed."""
-    made, x = retry.chain(), retry.data(3000, 0.1)
-    kernel, result = kernels.Kernel(queue.context, queue.device, made, made.inputs), cla.empty(queue, 3000, np.float32)
-    listed_ones: list[np.ndarray] = []
+    x, listed_ones = retry.data(3000, 0.1), list[np.ndarray]()
 
     def on_host(elements):
         listed_ones.append(elements)
         return [elements * retry.FACTORS[3]]
 
-    operand = (on_device(queue, x).base_data, 0, (1,))
-    kernel.run(queue, (3000,), [operand], [result.base_data], [], on_host, []).wait()
-    np.testing.assert_array_equal(result.get(), retry.expected(x))
+    (result,) = run(queue, retry.chain(), [x], [], on_host)
+    np.testing.assert_array_equal(result, retry.expected(x))
     assert sorted(np.concatenate(listed_ones)) == sorted(x[x > retry.LATER[2]])
 
 
@@ -167,13 +172,13 @@ def test_random_formulas(seed, queue):
 def counts(monkeypatch):
     """How many elements went to the host, each time that some did."""
     found: list[int] = []
-    own = kernels.Kernel._decided
+    own = Kernel._put
 
-    def counted(self: Any, queue: Any, count: int, *rest: Any) -> Any:
+    def counted(self: Any, driver: Any, count: int, *rest: Any) -> Any:
         found.append(count)
-        return own(self, queue, count, *rest)
+        return own(self, driver, count, *rest)
 
-    monkeypatch.setattr(kernels.Kernel, "_decided", counted)
+    monkeypatch.setattr(Kernel, "_put", counted)
     return found
 
 
@@ -343,7 +348,7 @@ def test_kernels_are_compiled_once(queue, monkeypatch):
     def build(*args):
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(kernels, "build", build)
+    monkeypatch.setattr(opencl_driver, "build", build)
     ogive.opencl.celu(x[::2], alpha=2.0)
 
 
@@ -370,7 +375,7 @@ def test_kernels_are_compiled_once(queue, monkeypatch):
             lambda f, x, q: f.gelu(1.0),
             ArgumentError,
             (
-                "ogive.opencl.gelu: no tensor is an array of pyopencl; allowed: at least one. "
+                "ogive.opencl.gelu: no tensor is one of the arrays of pyopencl; allowed: at least one. "
                 "ogive.gelu takes numbers and NumPy's arrays"
             ),
         ),
@@ -474,7 +479,7 @@ def test_the_judge_takes_a_device(queue):
     chosen = subject(f"opencl:{number}", specification)
     assert chosen(specification, [x]).tobytes() == ogive.gelu(x).tobytes()
     assert queue.device.name.strip() in chosen.version
-    with pytest.raises(ArgumentError, match=r"the subject is 'opencl:99'; allowed: opencl:0"):
+    with pytest.raises(ArgumentError, match=r"the device is 'opencl:99'; allowed: opencl:0"):
         subject("opencl:99", specification)
 
 
@@ -557,4 +562,4 @@ def test_the_command(queue, capsys):
     printed = capsys.readouterr().out
     assert queue.device.name.strip() in printed
     assert "opencl:0" in printed
-    assert "element-wise operators" in printed
+    assert "operators, ONNX models, DirectML" in printed

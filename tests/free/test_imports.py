@@ -103,7 +103,7 @@ MAY_IMPORT = {
         "signature",
         "webnn",
     },
-    "judge": {"accuracy", "catalog", "error_functions", "golden", "near_zero", "opencl", "peers", "reference"},
+    "judge": {"accuracy", "catalog", "device_names", "error_functions", "golden", "near_zero", "peers", "reference"},
     "catalog": {"limits", "formula", "operator", "row_operator", "signature"},
     "gradients": {
         "catalog",
@@ -134,6 +134,8 @@ MAY_IMPORT = {
     },
     "directml": {
         "catalog",
+        "device_names",
+        "devices",
         "engine",
         "operator",
         "pickling",
@@ -143,6 +145,8 @@ MAY_IMPORT = {
     },
     "onnx": {
         "catalog",
+        "device_names",
+        "devices",
         "engine",
         "gradients",
         "operator",
@@ -161,7 +165,9 @@ MAY_IMPORT = {
     "onnxruntime": {"_native", "catalog", "engine", "exporting", "onnx", "operator"},
     "curves": {"gradients", "operator"},
     "exporting": {"_native", "backends", "engine", "expression", "onnx", "operator", "program", "signature"},
-    "opencl": {"backends", "catalog", "operator", "program", "signature"},
+    "devices": {"backends", "engine", "operator", "program", "runtime", "signature"},
+    "opencl": {"backends", "catalog", "devices", "operator"},
+    "device_names": {"opencl"},
     "jax": {"catalog", "gradients", "operator", "row_operator", "signature", "_native"},
     "cli": {
         "accuracy",
@@ -386,7 +392,7 @@ ogive.check.check, ogive.dxdispatch.load, ogive.webnn.MLContext
 
 def test_dir_lists_what_is_for_users():
     names = {name for name in dir(ogive) if not name.startswith("__")}
-    functions = {"address", "export", "exact", "ulp", "vectors"}
+    functions = {"address", "device", "export", "exact", "ulp", "vectors"}
     parts = {
         "onnx",
         "directml",

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from ogive import operations as ops
@@ -21,7 +22,7 @@ from ogive.backends.writer import first_finding
 from ogive.expression import EXTREMES, Expression, Format, varying, walk
 from ogive.program import Program, Reduction, Summation
 
-__all__ = ["StageText", "kernel_record", "loop_text"]
+__all__ = ["StageText", "headers", "kernel_record", "loop_text"]
 
 #: The reductions by the names that row_reductions.h has for them.
 KINDS = {
@@ -50,9 +51,15 @@ def loop_text(text: Text, programs: Sequence[Program], words: Mapping[str, str],
         "OGIVE_ROW_KERNEL": "ogive_row_kernel",
     }
     defined = "\n".join(f"#define {name} {meaning}".rstrip() for name, meaning in {**sizes, **words}.items())
-    here = Path(__file__).parent
-    reduced, stages = (text.written((here / f"row_{name}.h").read_text("utf-8")) for name in ("reductions", "stages"))
+    reduced, stages = map(text.written, headers())
     return "\n".join([reduced, defined, text.written(kernel), stages])
+
+
+@lru_cache
+def headers() -> tuple[str, str]:
+    """The headers that C and its kin share: row_reductions.h and row_stages.h."""
+    here = Path(__file__).parent
+    return (here / "row_reductions.h").read_text("utf-8"), (here / "row_stages.h").read_text("utf-8")
 
 
 def kernel_record(program: Program, functions: str, repair: str) -> str:

@@ -25,10 +25,10 @@ from ogive.dtypes import BOOLEAN, ElementType
 from ogive.expression import STORAGE, Expression, Format, node
 from ogive.program import Program
 
-__all__ = ["ELEMENTS", "PUT", "ROWS", "kernel_text"]
+__all__ = ["ELEMENTS", "MOVE", "PUT", "ROWS", "TAKE", "kernel_text", "movement_text"]
 
-#: The names of the kernels.
-ELEMENTS, PUT, ROWS = "ogive_elements", "ogive_put", "ogive_rows"
+#: The names of the kernels; those that move elements have the bytes of one behind it.
+ELEMENTS, PUT, ROWS, MOVE, TAKE = "ogive_elements", "ogive_put", "ogive_rows", "ogive_move", "ogive_take"
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,44 @@ def kernel_text(program: Program, dialect: Dialect, given: Sequence[ElementType]
     """
     made = _RowKernels if program.stages else _Kernels
     return made(program, dialect, program.inputs if given is None else given).text()
+
+
+def movement_text(dialect: Dialect) -> str:
+    """The text of the kernels that move elements of 1, 2, 4 and 8 bytes: ``ogive_move_4`` and ``ogive_take_4``, and so on.
+
+    ``ogive_move`` takes: how many elements; the layout of both; the source; the target. ``ogive_take`` takes: how many;
+    whether places are the target's, not the source's; the places; the source; the target.
+    """
+    words, long, int_ = _WORDS[dialect.name], dialect.type(Format.I64), dialect.type(Format.I32)
+    p, functions = words.pointer, [dialect.before]
+    begin = [f"const {long} item = ({long})({words.number});", "if (item >= n) {", "    return;", "}"]
+    for form in (Format.U8, Format.U16, Format.U32, Format.U64):
+        size = form.bits // 8
+        both = f"{p}const {dialect.type(form)} *a, {p}{dialect.type(form)} *b"
+        lines = [*begin, f"const {long} first = 0;", *_places(long, (0, 1)), "b[at1] = a[at0];"]
+        head = f"{words.kernel} {MOVE}_{size}(const {long} n, {p}const {long} *layout, {both})"
+        functions.append(_function(head, lines))
+        lines = [*begin, "b[puts ? places[item] : item] = a[puts ? item : places[item]];"]
+        head = f"{words.kernel} {TAKE}_{size}(const {long} n, const {int_} puts, {p}const {long} *places, {both})"
+        functions.append(_function(head, lines))
+    return "\n".join(functions)
+
+
+def _places(long: str, read: Sequence[int]) -> list[str]:
+    """Where the elements of the operands lie that are read."""
+    if not read:
+        return []
+    starts = ", ".join(f"at{k} = layout[1 + dims + (dims + 1) * {k}]" for k in read)
+    steps = [f"at{k} += index * layout[2 + dims + (dims + 1) * {k} + d];" for k in read]
+    return [
+        f"const {long} dims = layout[0];",
+        f"{long} rest = first + item, {starts};",
+        f"for ({long} d = dims - 1; d >= 0; d--) {{",
+        f"    const {long} size = layout[1 + d], index = d > 0 ? rest % size : rest;",
+        "    rest = d > 0 ? rest / size : 0;",
+        *(f"    {step}" for step in steps),
+        "}",
+    ]
 
 
 def _converted(source: ElementType, wanted: ElementType) -> Expression:
@@ -130,7 +168,7 @@ class _Kernels:
         words = set(re.findall(r"\w+", " ".join([*statements, *values])))
         read = [k for k in self.inputs if is_listed or f"x{k}" in words]
         lines = [f"const {long} item = ({long})({self.words.number});", "if (item >= n) {", "    return;", "}"]
-        lines += self._places(long, read)
+        lines += _places(long, read)
         lines += [line for k in read for line in self._read(k)]
         lines += statements
         lines += [f"{self._type(t)} y{k} = {bare(values[k])};" for k, t in enumerate(program.outputs)]
@@ -163,22 +201,6 @@ class _Kernels:
         return [
             f"const {self._type(source)} given{k} = a{k}[at{k}];",
             f"const {self._type(wanted)} x{k} = {bare(value)};",
-        ]
-
-    def _places(self, long: str, read: Sequence[int]) -> list[str]:
-        """Where the elements of the operands lie that are read."""
-        if not read:
-            return []
-        starts = ", ".join(f"at{k} = layout[1 + dims + (dims + 1) * {k}]" for k in read)
-        steps = [f"at{k} += index * layout[2 + dims + (dims + 1) * {k} + d];" for k in read]
-        return [
-            f"const {long} dims = layout[0];",
-            f"{long} rest = first + item, {starts};",
-            f"for ({long} d = dims - 1; d >= 0; d--) {{",
-            f"    const {long} size = layout[1 + d], index = d > 0 ? rest % size : rest;",
-            "    rest = d > 0 ? rest / size : 0;",
-            *(f"    {step}" for step in steps),
-            "}",
         ]
 
     def _put(self) -> str:
@@ -260,7 +282,7 @@ class _RowKernels(_Kernels):
         arguments += [*self.parameters, f"{p}char *memory", f"const {long} bytes"]
         arguments += [f"const {uint} room", f"{p}{uint} *listed", f"{p}{uint} *places"]
         lines = [f"const {long} item = ({long})({self.words.number});", "if (item >= n) {", "    return;", "}"]
-        lines += self._places(long, self.inputs)
+        lines += _places(long, self.inputs)
         lines += [f"{p}char *operands[OGIVE_MAX_OPERANDS], *here = memory + item * bytes;"]
         for k in self.inputs:
             lines += self._row_input(k, long)

@@ -16,7 +16,7 @@ __all__ = ["command", "device_lines"]
 def command() -> int:
     """List the devices of this machine, and say why Ogive does not compute on one.
 
-    The processor computes everything. OpenCL devices compute element-wise operators (ogive.opencl), if they round float32
+    The processor computes everything. OpenCL devices compute what has kernels (ogive.device), if they round float32
     and float64 as IEEE 754 says. Each is tried with a small kernel.
     """
     rows, reason = _rows()
@@ -41,9 +41,9 @@ def _rows() -> tuple[list[tuple[str, str, str, str]], str]:
     except MissingPackageError as error:
         return rows, str(error)
     for device in devices():
-        computes = f"no: it {device.why_not}" if device.why_not else "element-wise operators"
+        computes = f"no: it {device.why_not}" if device.why_not else "operators, ONNX models, DirectML"
         about = f"{device.memory / 2**30:.1f} GiB, {device.platform}"
-        rows.append((f"opencl:{device.number}", device.name, about, computes))
+        rows.append((device.name, device.model, about, computes))
     if len(rows) == 1:
         reason = "ogive.opencl: no driver is installed. Install your device's, or one of the processor (Debian: pocl-opencl-icd)"
     return rows, reason

@@ -63,6 +63,10 @@ class Call:
     """Of a view. None: it is not known, or the function made a copy."""
     group: FusionGroup | None = None
     """The nodes that a kernel computes."""
+    moved: tuple[Hashable, ...] = ()
+    """The operands whose elements a function moves, changing none; it may put zeros beside them."""
+    label: str = ""
+    """The node, as sentences name it."""
 
     @property
     def is_kernel(self) -> bool:

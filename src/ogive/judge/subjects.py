@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ogive.device_names import device_of
 from ogive.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError, message
 from ogive.golden.specification import Specification, find_operator
 from ogive.judge.evidence import Died, Fault, Outcome, result_shape
@@ -161,16 +162,10 @@ def _opencl(number: int, spec: Specification) -> Subject:
     op = find_operator(spec.catalogue) if spec.catalogue else None
     if op is None:
         raise UnsupportedError(message(spec.operator, "OpenCL devices are asked for operators of the catalogue only"))
-    from ogive import opencl
-    from ogive.opencl.functions import on_host_arrays
-
-    known = opencl.devices()
-    if number >= len(known):
-        allowed = ", ".join(f"opencl:{device.number}" for device in known) or "no OpenCL device is there"
-        raise ArgumentError(message("ogive judge", f"the subject is 'opencl:{number}'", allowed))
-    device = known[number]
-    compute = on_host_arrays(device, op, spec.parameters)
-    return Subject(f"opencl:{number}", f"{device.name}, {device.platform}", compute)
+    device = device_of("ogive judge", f"opencl:{number}")
+    on_device = device.function(op)
+    compute = lambda *arrays: on_device(*map(device.array, arrays), **spec.parameters).get()  # noqa: E731
+    return Subject(device.name, f"{device.model}, {device.platform}", compute)
 
 
 def _peer(peer: str, rest: str, spec: Specification) -> Subject:

@@ -1,7 +1,7 @@
 """Every operator as a function on pyopencl's arrays: ``ogive.opencl.gelu(x)`` (docs/arrays.md).
 
-``hardware.py`` says which devices are there and what they can. ``functions.py`` makes the functions, and reads what a call was
-given. ``kernels.py`` compiles and runs the kernels; ogive.backends.device_text has their text.
+``open_devices.py`` lists the devices, ``hardware.py`` says what one can. ``functions.py`` makes the functions. ``opencl_driver.py`` is
+what ogive.devices runs kernels by; ogive.backends.device_text has their text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ogive.errors import MissingPackageError, message
 
 try:
     from ogive.opencl.functions import function
-    from ogive.opencl.hardware import Device, devices
+    from ogive.opencl.open_devices import Device, devices
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] not in ("pyopencl", "pytools"):
         raise

@@ -1,4 +1,4 @@
-"""The OpenCL devices that are there, and whether they can compute with Ogive's bits.
+"""Whether an OpenCL device can compute with Ogive's bits.
 
 A device is asked for what it has, and then tried: a kernel computes sums, products, quotients and roots whose bits show
 whether they are rounded once, are not fused, and keep subnormal numbers.
@@ -16,9 +16,8 @@ import numpy as np
 import pyopencl as cl
 
 from ogive.backends.c_like import OPENCL
-from ogive.records import record
 
-__all__ = ["OPTIONS", "Device", "build", "devices", "why_not"]
+__all__ = ["OPTIONS", "build", "first_line", "why_not"]
 
 #: OpenCL C 1.2, which every device compiles. Quotients and roots of float32 are rounded correctly if they are asked for.
 OPTIONS = ("-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt")
@@ -30,51 +29,6 @@ NEEDED = {
     cl.device_fp_config.INF_NAN: "has no infinities and no NaN in float32",
     cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT: "does not round quotients and roots of float32 correctly",
 }
-
-
-@record(eq=False)
-class Device:
-    """A device: ``handle`` is pyopencl's object, ``number`` its place among all devices of this machine."""
-
-    number: int
-    handle: cl.Device
-
-    @property
-    def name(self) -> str:
-        """Its maker's name of it."""
-        return str(self.handle.name).strip()
-
-    @property
-    def platform(self) -> str:
-        """The driver and its version."""
-        platform = self.handle.platform
-        return f"{platform.name} {self.handle.driver_version}".strip()
-
-    @property
-    def memory(self) -> int:
-        """Bytes of its memory."""
-        return int(self.handle.global_mem_size)
-
-    @property
-    def why_not(self) -> str:
-        """Why Ogive does not compute there, as a part of a sentence; empty where it does."""
-        return why_not(self.handle)
-
-
-def devices() -> list[Device]:
-    """The OpenCL devices of this machine, also those that Ogive does not compute on (`Device.why_not`).
-
-    An empty list where there is no driver.
-
-    >>> import ogive
-    >>> for device in ogive.opencl.devices():
-    ...     assert device.memory > 0
-    """
-    try:
-        handles = [handle for platform in cl.get_platforms() for handle in platform.get_devices()]
-    except cl.Error:  # there is no driver
-        handles = []
-    return [Device(number, handle) for number, handle in enumerate(handles)]
 
 
 @lru_cache(maxsize=64)

@@ -75,7 +75,7 @@ def _back_end() -> str:
 
 
 @remember
-def _engine() -> str:
+def engine_state() -> str:
     """Tells apart the states of what makes code of formulas: the files, and when each was written here."""
     states = [(file, os.stat(file)) for file in engine_files().values()]  # noqa: PTH116
     return repr([(file, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for file, s in states])
@@ -83,7 +83,7 @@ def _engine() -> str:
 
 def _note_name(identity: str, target: Target) -> str | None:
     try:
-        return cache.key("note", identity, _engine(), *_compiled_for(target))
+        return cache.key("note", identity, engine_state(), *_compiled_for(target))
     except OSError:  # the package does not lie in files
         return None
 

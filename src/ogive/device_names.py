@@ -1,0 +1,43 @@
+"""Devices by the names that `ogive devices` shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ogive.errors import ArgumentError, described, message
+
+__all__ = ["device", "device_of"]
+
+
+def device(name: str) -> Any:
+    """A device by its name: "opencl:0" is an `ogive.opencl.Device`.
+
+    It holds arrays (``device.array(x)``), and runs operators (``device.function(ogive.gelu)``), ONNX models
+    (``ogive.onnx.load(path, device=device)``) and DirectML's devices (``dml.Device(adapter="opencl:0")``), with the
+    processor's bits.
+
+    Raises ArgumentError for a device that is not there; MissingPackageError without its driver's package.
+
+    >>> import ogive
+    >>> ogive.device("opencl:0").name
+    'opencl:0'
+    """
+    return device_of("ogive.device", name)
+
+
+def device_of(subject: str, name: Any) -> Any:
+    """A device by its name, or the device itself; ``subject`` begins the sentence of a refusal."""
+    if hasattr(name, "driver"):
+        return name
+    kind, _, number = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if kind == "opencl":
+        from ogive.opencl import devices
+
+        known = devices()
+        if number.isdigit() and int(number) < len(known):
+            return known[int(number)]
+        allowed = ", ".join(found.name for found in known) or "no OpenCL device is there"
+    else:
+        allowed = "names as ogive devices shows them: opencl:0"
+    what = f"the device is {name!r}" if isinstance(name, str) else f"the device is {described(name)}"
+    raise ArgumentError(message(subject, what, allowed))

@@ -1,0 +1,320 @@
+"""Plans on a device: the calls of a graph over named arrays (ogive.engine.plan), all in its memory.
+
+Views are other places in the same memory. What makes an array by moving elements alone is done by finding on the host which
+element goes where: the function moves numbers of elements, once. Other functions have no kernel, and are refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol, cast
+
+import numpy as np
+
+from ogive import forking
+from ogive.devices.kernels import Driver, Placed, RowKernel, kernel, movement
+from ogive.engine.plan import Call, Output
+from ogive.errors import UnsupportedError, message
+
+__all__ = ["Device", "DevicePlan", "packed"]
+
+Shape = tuple[int, ...]
+
+
+class Device(Protocol):
+    """What holds arrays and runs kernels: what ogive.device gives."""
+
+    @property
+    def name(self) -> str:
+        """As ``ogive devices`` shows it: opencl:0."""
+
+    def driver(self) -> Driver:
+        """Its queue, with a pool of memory."""
+
+    def holds(self, value: Any) -> bool:
+        """Whether this is an array of the device's library."""
+
+    def placed(self, subject: str, name: str, array: Any) -> Placed:
+        """Where an array lies. Refuses one that lies elsewhere."""
+
+    def wrapped(self, placed: Placed) -> Any:
+        """What is there as an array of the device's library."""
+
+
+def packed(shape: Shape, dtype: np.dtype) -> Shape:
+    """The strides of an array in C order."""
+    strides, step = list[int](), dtype.itemsize
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+def _is_packed(placed: Placed) -> bool:
+    natural = packed(placed.shape, placed.dtype)
+    sides = zip(placed.shape, placed.strides, natural, strict=True)
+    return 0 in placed.shape or all(n == 1 or own == wanted for n, own, wanted in sides)
+
+
+class _Step(NamedTuple):
+    """A call on the device: what it does with the memory of roots, which it makes, and which nothing needs afterwards."""
+
+    run: Callable[[Driver, Mapping[Hashable, Placed]], None]
+    reads: tuple[Hashable, ...]
+    makes: tuple[Hashable, ...]
+
+
+class DevicePlan:
+    """Calls for arrays of known shapes; ``fixed`` arrays go to the device once. ``subject`` begins the sentence of a refusal."""
+
+    def __init__(
+        self,
+        subject: str,
+        driver: Driver,
+        calls: Sequence[Call],
+        fixed: Mapping[Any, np.ndarray],
+        inputs: Mapping[Any, tuple[np.dtype, Shape] | None],
+        results: Sequence[Hashable],
+    ) -> None:
+        self.subject, self.results = subject, tuple(results)
+        self.seen: dict[Hashable, Placed] = {}
+        """Of each array the root in whose memory it lies, in place of that memory, and how."""
+        self.sizes: dict[Hashable, int] = {}
+        """The bytes of the roots that steps make."""
+        self.steps: list[_Step] = []
+        self.fixed = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in fixed.items()}
+        self.inputs = {name: kind for name, kind in inputs.items() if kind is not None}
+        kinds = {name: (array.dtype, array.shape) for name, array in self.fixed.items()}
+        for name, (dtype, shape) in {**kinds, **self.inputs}.items():
+            self.seen[name] = Placed(name, dtype, shape, packed(shape, dtype))
+        for call in calls:
+            self._add(call, driver)
+        self.delivered = tuple(self._delivered(number, name) for number, name in enumerate(self.results))
+        read = {root for step in self.steps for root in step.reads}
+        self.fixed = {name: array for name, array in self.fixed.items() if name in read}
+        last = {root: number for number, step in enumerate(self.steps) for root in (*step.makes, *step.reads)}
+        kept = {placed.memory for placed in self.delivered}
+        self.ended = [
+            [
+                root
+                for root in {*step.reads, *step.makes}
+                if last[root] == number and root in self.sizes and root not in kept
+            ]
+            for number, step in enumerate(self.steps)
+        ]
+        self._there: dict[Hashable, Placed] | None = None
+        self._lock = forking.lock()
+
+    # ---- made once
+
+    def _add(self, call: Call, driver: Driver) -> None:
+        if call.is_kernel:
+            self._add_kernel(call, driver)
+        elif call.kind == "view":
+            self._add_view(call)
+        elif call.kind == "copy":
+            source = self._whole(call.inputs[0], (call.output.name, "copied"))
+            self._see(call.output, source._replace(strides=()))
+        elif call.moved:
+            self._add_movement(call)
+        else:
+            raise UnsupportedError(
+                message(self._node(call), "it has no kernel for devices", "", "Compute it on the processor")
+            )
+
+    def _node(self, call: Call) -> str:
+        """What a refusal begins with."""
+        return call.label or self.subject
+
+    def _see(self, output: Output, source: Placed) -> None:
+        """An array in the memory of another, in C order from its first element on."""
+        self.seen[output.name] = Placed(
+            source.memory, output.dtype, output.shape, packed(output.shape, output.dtype), source.start
+        )
+
+    def _make(self, name: Hashable, dtype: np.dtype, shape: Shape, strides: Shape | None = None) -> Placed:
+        """A root."""
+        made = Placed(name, dtype, shape, packed(shape, dtype) if strides is None else strides)
+        self.seen[name], self.sizes[name] = made, max(made.size, 1)
+        return made
+
+    def _whole(self, name: Hashable, copied: Hashable, *, always: bool = False) -> Placed:
+        """An array in C order: itself, or a copy under another name."""
+        source = self.seen[name]
+        if _is_packed(source) and not always:
+            return source
+        target = self._make(copied, source.dtype, source.shape)
+        self._add_move(source, target)
+        return target
+
+    def _add_move(self, source: Placed, target: Placed) -> None:
+        def run(driver: Driver, roots: Mapping[Hashable, Placed]) -> None:
+            movement(driver).move(driver, _found(source, roots), _found(target, roots))
+
+        self.steps.append(_Step(run, (source.memory,), (target.memory,)))
+
+    def _add_kernel(self, call: Call, driver: Driver) -> None:
+        group = call.group
+        assert group is not None
+        operands = [self.seen[name] for name in call.inputs]
+        for operand in operands:
+            if any(place % operand.dtype.itemsize for place in (operand.start, *operand.strides)):
+                what = "an operand lies at no multiple of its elements' bytes"
+                raise UnsupportedError(message(self._node(call), what, "", "Compute it on the processor"))
+        shape = np.broadcast_shapes(*(o.shape for o in operands), *(output.shape for output in call.outputs))
+        over_rows = call.kind == "rows"
+        if over_rows:  # a row's one number is one number
+            operands = [o.broadcast((*shape[:-1], o.shape[-1])) for o in operands]
+        else:
+            operands = [o.broadcast(shape) for o in operands]
+        computed, moves = list[Placed](), list[tuple[Placed, Placed]]()
+        for output in call.outputs:
+            made = self._make(output.name, output.dtype, output.shape, output.strides)
+            if not _is_packed(made):
+                target, made = made, self._make((output.name, "packed"), output.dtype, output.shape)
+                moves.append((made, target))
+            computed.append(made)
+        compiled, ufunc, parameters = kernel(driver, group.computation), call.function, group.parameters
+        assert isinstance(compiled, RowKernel) == over_rows
+
+        def on_host(*given: np.ndarray) -> Sequence[np.ndarray]:
+            found = ufunc(*given)
+            return found if isinstance(found, tuple) else (found,)
+
+        def run(driver: Driver, roots: Mapping[Hashable, Placed]) -> None:
+            results = [roots[one.memory].memory for one in computed]
+            if math.prod(computed[0].shape):
+                given = [_found(operand, roots) for operand in operands]
+                compiled.run(driver, shape, given, results, parameters, on_host)
+
+        self.steps.append(_Step(run, tuple(o.memory for o in operands), tuple(one.memory for one in computed)))
+        for source, target in moves:
+            self._add_move(source, target)
+
+    def _add_view(self, call: Call) -> None:
+        source, (name, shape, dtype, _) = self.seen[call.inputs[0]], call.output
+        layout = call.layout
+        if layout is not None and _same(source, layout.source_shape, layout.source_strides):
+            self.seen[name] = Placed(source.memory, dtype, shape, layout.strides, source.start + layout.offset)
+            return
+        is_known = all(other in self.fixed for other in call.inputs[1:])
+        if not (is_known and (call.moved or layout is not None)):
+            what, way_out = (
+                "the places of its elements follow from values",
+                "Make those constants, or compute it on the processor",
+            )
+            raise UnsupportedError(message(self._node(call), what, "", way_out))
+        if self._seen_by(call, source):
+            return
+        whole = self._whole(call.inputs[0], (name, "whole"))
+        if whole is source or not self._seen_by(call, whole):
+            self._add_movement(replace(call, moved=call.inputs[:1]))
+
+    def _seen_by(self, call: Call, source: Placed) -> bool:
+        """Whether the function of a call makes a view of what lies so; then it is known."""
+        memory = np.empty(max(source.size - source.start, 1), np.uint8)
+        array = np.ndarray(source.shape, source.dtype, memory, 0, source.strides)
+        made = call.function(array, *(self.fixed[other] for other in call.inputs[1:]))
+        is_view = not made.size or np.may_share_memory(made, memory)
+        if is_view:
+            start = source.start + (made.ctypes.data - memory.ctypes.data if made.size else 0)
+            self.seen[call.output.name] = Placed(source.memory, call.output.dtype, made.shape, made.strides, start)
+        return is_view
+
+    def _add_movement(self, call: Call) -> None:
+        """Elements by their numbers: 0 is zero, which some functions fill up with; then those of each operand in turn."""
+        output, first = call.output, 1
+        names = list(dict.fromkeys(call.moved))
+        given: dict[Hashable, np.ndarray] = {}
+        every = self._make(
+            (output.name, "every"), output.dtype, (1 + sum(math.prod(self.seen[n].shape) for n in names),)
+        )
+        zero = (output.name, "zero")
+        self.fixed[zero] = np.zeros(1, output.dtype)
+        self.seen[zero] = Placed(zero, output.dtype, (1,), (output.dtype.itemsize,))
+        self._add_move(self.seen[zero], every._replace(shape=(1,)))
+        for name in names:
+            placed = self.seen[name]
+            size = math.prod(placed.shape)
+            given[name] = np.arange(first, first + size).reshape(placed.shape)
+            strides = packed(placed.shape, placed.dtype)
+            self._add_move(
+                placed, every._replace(shape=placed.shape, strides=strides, start=first * placed.dtype.itemsize)
+            )
+            first += size
+        for name in call.inputs:
+            if name not in given and name not in self.fixed:
+                what = "the places of its elements follow from values"
+                raise UnsupportedError(message(self._node(call), what, "", "Compute it on the processor"))
+        places = call.function(*(given[name] if name in given else self.fixed[name] for name in call.inputs))
+        key = (output.name, "places")
+        self.fixed[key] = np.ascontiguousarray(places, np.int64).reshape(-1)
+        self.seen[key] = Placed(key, np.dtype(np.int64), (places.size,), (8,))
+        made = self._make(output.name, output.dtype, output.shape)
+
+        def run(driver: Driver, roots: Mapping[Hashable, Placed]) -> None:
+            if places.size:
+                own, to, by = (roots[root].memory for root in (every.memory, made.memory, key))
+                movement(driver).take(driver, own, to, by, places.size, output.dtype)
+
+        self.steps.append(_Step(run, (every.memory, key), (made.memory,)))
+
+    def _delivered(self, number: int, name: Hashable) -> Placed:
+        """A result in memory of its own."""
+        placed = self.seen[name]
+        others = {self.seen[other].memory for other in self.results[:number]}
+        is_own = placed.memory in self.sizes and placed.memory not in others and _is_packed(placed) and not placed.start
+        if is_own and self.sizes[placed.memory] <= max(placed.size, 1):
+            return placed
+        return self._whole(name, ("result", number), always=True)
+
+    # ---- each run
+
+    def run(self, driver: Driver, given: Mapping[Any, Placed]) -> list[Placed]:
+        """The results, in new memory, of inputs that lie on the device."""
+        roots = dict(self._on_device(driver))
+        for name in self.inputs:
+            placed = given[name]
+            if not _is_packed(placed):
+                copy = placed._replace(
+                    memory=driver.allocate(max(math.prod(placed.shape), 1) * placed.dtype.itemsize), start=0
+                )
+                copy = copy._replace(strides=packed(placed.shape, placed.dtype))
+                movement(driver).move(driver, placed, copy)
+                placed = copy
+            roots[name] = placed
+        for step, ended in zip(self.steps, self.ended, strict=True):
+            for root in step.makes:
+                if root not in roots:
+                    roots[root] = self.seen[root]._replace(memory=driver.allocate(self.sizes[root]))
+            step.run(driver, roots)
+            for root in ended:
+                del roots[root]
+        return [_found(placed, roots) for placed in self.delivered]
+
+    def _on_device(self, driver: Driver) -> dict[Hashable, Placed]:
+        """The fixed arrays."""
+        with self._lock:
+            if self._there is None:
+                there = {}
+                for name, array in self.fixed.items():
+                    memory = driver.allocate(max(array.nbytes, 1))
+                    if array.nbytes:
+                        driver.write(memory, array)
+                    there[name] = Placed(memory, array.dtype, array.shape, array.strides)
+                self._there = there
+            return self._there
+
+
+def _found(placed: Placed, roots: Mapping[Hashable, Placed]) -> Placed:
+    """An array of a plan in the memory of a run."""
+    root = roots[cast(Hashable, placed.memory)]
+    return placed._replace(memory=root.memory, start=placed.start + root.start)
+
+
+def _same(placed: Placed, shape: Shape, strides: Shape) -> bool:
+    """Whether an array lies as a view of it was described."""
+    sides = zip(shape, placed.strides, strides, strict=True)
+    return placed.shape == shape and (0 in shape or all(n == 1 or own == other for n, own, other in sides))
