@@ -18,7 +18,7 @@ from ogive.devices.kernels import Driver, Placed, RowKernel, kernel, movement
 from ogive.engine.plan import Call, Output
 from ogive.errors import UnsupportedError, message
 
-__all__ = ["Device", "DevicePlan", "packed"]
+__all__ = ["Device", "DevicePlan", "copied", "packed"]
 
 Shape = tuple[int, ...]
 
@@ -29,6 +29,10 @@ class Device(Protocol):
     @property
     def name(self) -> str:
         """As ``ogive devices`` shows it: opencl:0."""
+
+    @property
+    def memory(self) -> int:
+        """Bytes of its memory."""
 
     def driver(self) -> Driver:
         """Its queue, with a pool of memory."""
@@ -50,6 +54,14 @@ def packed(shape: Shape, dtype: np.dtype) -> Shape:
         strides.append(step)
         step *= size
     return tuple(reversed(strides))
+
+
+def copied(driver: Driver, array: np.ndarray) -> Placed:
+    """An array of NumPy in new memory of a device, in C order."""
+    memory = driver.allocate(array.nbytes)
+    if array.nbytes:
+        driver.write(memory, np.ascontiguousarray(array))
+    return Placed(memory, array.dtype, array.shape, packed(array.shape, array.dtype))
 
 
 def _is_packed(placed: Placed) -> bool:
@@ -90,6 +102,9 @@ class DevicePlan:
         for name, (dtype, shape) in {**kinds, **self.inputs}.items():
             self.seen[name] = Placed(name, dtype, shape, packed(shape, dtype))
         for call in calls:
+            for output in call.outputs:
+                if output.dtype.hasobject:
+                    raise UnsupportedError(message(self._node(call), "devices have no text", "", "Compute it on the processor"))
             self._add(call, driver)
         self.delivered = tuple(self._delivered(number, name) for number, name in enumerate(self.results))
         read = {root for step in self.steps for root in step.reads}
@@ -298,12 +313,7 @@ class DevicePlan:
         """The fixed arrays."""
         with self._lock:
             if self._there is None:
-                there = {}
-                for name, array in self.fixed.items():
-                    memory = driver.allocate(max(array.nbytes, 1))
-                    if array.nbytes:
-                        driver.write(memory, array)
-                    there[name] = Placed(memory, array.dtype, array.shape, array.strides)
+                there = {name: copied(driver, array) for name, array in self.fixed.items()}
                 self._there = there
             return self._there
 

@@ -18,7 +18,7 @@ from ogive.onnx import elementwise, quantisation
 from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.casting import convert, from_text, to_text, with_bits_of
 from ogive.onnx.data_types import DATA_TYPES, data_type, data_type_of, element_types
-from ogive.onnx.movement import COPIES, KEEP_ORDER, MOVEMENTS, SHAPE_ONLY
+from ogive.onnx.movement import COPIES, KEEP_ORDER, MOVED, MOVEMENTS, SHAPE_ONLY
 from ogive.onnx.multiple_outputs import SEVERAL, without_marks
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import (
@@ -118,14 +118,22 @@ def _movement(node: OnnxNode, output_type: str | None) -> NodeComputation:
         is_view=node.operator not in SHAPE_ONLY,
         keeps_order=node.operator in KEEP_ORDER,
         shape_only=node.operator in SHAPE_ONLY,
+        moved=_moved(node),
     )
+
+
+def _moved(node: OnnxNode) -> tuple[str, ...]:
+    """The operands whose elements it moves."""
+    places = MOVED.get(node.operator, ())
+    given = node.inputs if places is None else [node.inputs[k] for k in places if k < len(node.inputs)]
+    return tuple(value for value in given if value is not None)
 
 
 def _copy(node: OnnxNode, function: Callable[..., np.ndarray], output_type: str | None) -> NodeFunction:
     """A function that gets the inputs by place, with None for those that are left out, and the attributes by name."""
     assert output_type is not None
     attributes = without_marks(node.attributes)
-    return NodeFunction(node.operands, partial(_by_place, function, node.inputs, attributes), output_type)
+    return NodeFunction(node.operands, partial(_by_place, function, node.inputs, attributes), output_type, moved=_moved(node))
 
 
 #: Running sums and products.

@@ -12,6 +12,8 @@ from onnx import ModelProto
 from ogive import forking
 from ogive._native import ModelCall, inherit_vectorcall
 from ogive.contracts import checked
+from ogive.device_names import device_of
+from ogive.devices.device_plan import Device
 from ogive.errors import ArgumentError, OutputError, ParameterError, ShapeError, described, message
 from ogive.onnx.about import About, about_model
 from ogive.onnx.arguments import check_order, checked_inputs, named
@@ -20,6 +22,7 @@ from ogive.onnx.delivery import Delivery
 from ogive.onnx.files import Home
 from ogive.onnx.lazy import map_blocks
 from ogive.onnx.loading import MOST_EXPANDED_NODES, graph_of, read_model, without_data
+from ogive.onnx.on_device import DeviceRunner
 from ogive.onnx.outline import outline
 from ogive.onnx.partition import Computes, PartialModel
 from ogive.onnx.runner import Ran, Runner
@@ -42,6 +45,7 @@ def load(
     memory_limit: int | None = ...,
     node_limit: int = ...,
     accuracy: str | None = ...,
+    device: Any = ...,
     partial: Literal[False] = ...,
 ) -> Model: ...
 
@@ -54,6 +58,7 @@ def load(
     memory_limit: int | None = ...,
     node_limit: int = ...,
     accuracy: str | None = ...,
+    device: None = ...,
     partial: Literal[True] | Callable[[ModelProto], Computes],
 ) -> PartialModel: ...
 
@@ -66,6 +71,7 @@ def load(
     memory_limit: int | None = ...,
     node_limit: int = ...,
     accuracy: str | None = ...,
+    device: Any = ...,
     partial: bool,
 ) -> Model | PartialModel: ...
 
@@ -77,6 +83,7 @@ def load(
     memory_limit: int | None = None,
     node_limit: int = MOST_EXPANDED_NODES,
     accuracy: str | None = None,
+    device: Any = None,
     partial: bool | Callable[[ModelProto], Computes] = False,
 ) -> Model | PartialModel:
     """Load an ONNX model: a path, the bytes of a file, or an ``onnx.ModelProto``.
@@ -87,6 +94,10 @@ def load(
     this process may use when the model is loaded. ``node_limit`` is how many nodes the functions of a model may stand for: a small file could stand for
     billions. ``accuracy`` is the contract of element-wise nodes: "exact", or "fast" (docs/accuracy.md); without it, the
     one of the process.
+
+    With ``device="opencl:0"``, or what `ogive.device` gives, kernels run on that device, with the same bits: its arrays in,
+    its arrays out, and nothing between two kernels goes to the host. NumPy's arrays are copied there, and results back.
+    The first run for new shapes refuses nodes that have no kernel there.
 
     ``partial=True`` also takes models with nodes that Ogive does not have: ONNX Runtime computes those, and the result
     is a `PartialModel`. A function in its place gets each such part, an ``onnx.ModelProto``, and returns what computes
@@ -108,12 +119,16 @@ def load(
     """
     contract = checked("ogive.onnx.load", accuracy)
     if partial is not False:
+        if device is not None:
+            what = "device and partial were given"
+            raise ArgumentError(message("ogive.onnx.load", what, "one of them", "Load the parts of ogive.onnx.split"))
 
         def load_part(part: ModelProto) -> Callable[..., Any]:
-            return _loaded(part, None, "part", fuse, memory_limit, node_limit, contract).run
+            return _loaded(part, None, "part", fuse, memory_limit, node_limit, contract, None).run
 
         return PartialModel(model, load_part, partial)
-    return _loaded(*read_model(model), fuse, memory_limit, node_limit, contract)
+    place = None if device is None else device_of("ogive.onnx.load", device)
+    return _loaded(*read_model(model), fuse, memory_limit, node_limit, contract, place)
 
 
 def _loaded(
@@ -124,10 +139,13 @@ def _loaded(
     memory_limit: int | None,
     node_limit: int,
     accuracy: str,
+    device: Device | None,
     initialisers: dict[str, np.ndarray] | None = None,
 ) -> Model:
     """The model of a file; with ``initialisers``, of one whose data has been read."""
-    limit = available_memory() if memory_limit is None else memory_limit
+    limit = memory_limit
+    if limit is None:
+        limit = available_memory() if device is None else device.memory
     if not isinstance(limit, int) or limit < 1:
         what = f"memory_limit is {memory_limit!r}"
         raise ParameterError(message("ogive.onnx.load", what, "a whole number of bytes from 1 on, or None"))
@@ -136,8 +154,10 @@ def _loaded(
         raise ParameterError(message("ogive.onnx.load", what, "a whole number from 0 on"))
     graph = graph_of(proto, home, name, node_limit=node_limit, initialisers=initialisers, accuracy=accuracy)
     light = without_data(proto).SerializeToString()
-    source = (light, home, name, fuse, memory_limit, node_limit, accuracy, graph.initialisers)
-    return Model(graph, name, fuse=fuse, memory_limit=limit, about=about_model(proto), source=source)
+    source = (light, home, name, fuse, memory_limit, node_limit, accuracy, device, graph.initialisers)
+    on_device = None if device is None else DeviceRunner(graph, name, device, limit, fuse=fuse)
+    about = about_model(proto)
+    return Model(graph, name, fuse=fuse, memory_limit=limit, about=about, source=source, on_device=on_device)
 
 
 def _unpickled(proto: bytes, *source: Any) -> Model:
@@ -167,7 +187,9 @@ class Model(ModelCall):
         memory_limit: int,
         about: About,
         source: tuple[Any, ...],
+        on_device: DeviceRunner | None,
     ) -> None:
+        self._on_device = on_device
         self.about = about
         self._source = source
         self._graph = graph
@@ -223,7 +245,8 @@ class Model(ModelCall):
 
     def __repr__(self) -> str:
         inputs, outputs = (", ".join(map(str, infos)) for infos in (self._graph.inputs, self._graph.outputs))
-        return f"<{self._name}: ({inputs}) -> ({outputs})>"
+        where = "" if self._on_device is None else f" on {self._on_device.device.name}"
+        return f"<{self._name}: ({inputs}) -> ({outputs}){where}>"
 
     def _call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """A call that none of the plans known to the native call path fits."""
@@ -306,6 +329,11 @@ class Model(ModelCall):
         targets: Targets,
         delivery: Delivery | None = None,
     ) -> Sequence[Any]:
+        if self._on_device is not None:
+            if targets or delivery is not None:
+                what = f"out was given, and {self._on_device.device.name} gives new arrays"
+                raise OutputError(message(self._name, what, "", "Leave out= away"))
+            return self._on_device.results(inputs, outputs)
         values = checked_inputs(self._name, self._graph.inputs, self._dtypes, self._graph.defaults, inputs)
         runner = self._runners.get(outputs)
         if runner is None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ogive.movement import copies, views
 
-__all__ = ["COPIES", "KEEP_ORDER", "MOVEMENTS", "SHAPE_ONLY"]
+__all__ = ["COPIES", "KEEP_ORDER", "MOVED", "MOVEMENTS", "SHAPE_ONLY"]
 
 #: Those that see the elements in another way: the rest of the inputs by the names that the schemas give them.
 MOVEMENTS: dict[str, Callable[..., np.ndarray]] = {
@@ -49,4 +49,13 @@ COPIES: dict[str, Callable[..., np.ndarray]] = {
     "SpaceToDepth": copies.space_to_depth,
     "Tile": copies.tile,
     "Trilu": copies.trilu,
+}
+
+#: The inputs, by place, whose elements are all that the result has, but for zeros; None for all inputs.
+MOVED: dict[str, tuple[int, ...] | None] = {
+    **dict.fromkeys(MOVEMENTS.keys() - SHAPE_ONLY - {"ConstantOfShape"}, (0,)),
+    **dict.fromkeys(("Compress", "DepthToSpace", "Gather", "GatherElements", "GatherND", "ReverseSequence"), (0,)),
+    **dict.fromkeys(("SpaceToDepth", "Tile", "Trilu"), (0,)),
+    "Concat": None,
+    "Pad": (0, 2),
 }

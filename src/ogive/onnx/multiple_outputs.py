@@ -41,7 +41,7 @@ def _split(node: OnnxNode, types: Sequence[str | None]) -> Outputs:
     for i, kind in enumerate(types):
         assert kind is not None
         part = partial(_part, i, count, axis, sizes, asked is not None)
-        made.append(NodeFunction(node.operands, part, kind, is_view=True))
+        made.append(NodeFunction(node.operands, part, kind, is_view=True, moved=node.operands[:1]))
     return made
 
 

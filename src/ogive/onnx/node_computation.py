@@ -70,6 +70,8 @@ class NodeFunction:
     """Whether the output has the elements of the first operand in their order."""
     shape_only: bool = False
     """Whether nothing but the shape of the operand is looked at."""
+    moved: tuple[str, ...] = ()
+    """The operands whose elements it moves, changing none; it may put zeros beside them."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,10 +46,19 @@ class Record:
 
 
 def trace(
-    outline: Outline, inputs: dict[str, Any], memory_limit: int, destinations: Destinations | None = None
+    outline: Outline,
+    inputs: dict[str, Any],
+    memory_limit: int,
+    destinations: Destinations | None = None,
+    *,
+    computes: bool = True,
 ) -> tuple[list[Any], Record]:
-    """Run, and record: the results, which may share memory with each other and with the inputs, and the record."""
-    return _Trace(outline, inputs, memory_limit, destinations).run()
+    """Run, and record: the results, which may share memory with each other and with the inputs, and the record.
+
+    Without ``computes`` it records alone, what a device will compute: values that follow from inputs are zeros then, and what
+    devices cannot do is refused.
+    """
+    return _Trace(outline, inputs, memory_limit, destinations, computes).run()
 
 
 def _called(
@@ -76,8 +85,14 @@ def _of_node(label: str, error: Exception) -> str:
 
 class _Trace:
     def __init__(
-        self, outline: Outline, inputs: dict[str, Any], memory_limit: int, destinations: Destinations | None
+        self,
+        outline: Outline,
+        inputs: dict[str, Any],
+        memory_limit: int,
+        destinations: Destinations | None,
+        computes: bool,
     ) -> None:
+        self.computes = computes
         self.outline = outline
         self.memory_limit = memory_limit
         self.destinations = destinations
@@ -189,14 +204,15 @@ class _Trace:
         call = _reshaping(sizes) if function is None else function
         array = _called(step.label, call, self.values[value])
         is_view = bool(np.may_share_memory(array, self.values[value]))
-        made = NodeFunction((value,), call, "", is_view=is_view, keeps_order=function is None)
+        made = NodeFunction((value,), call, "", is_view=is_view, keeps_order=function is None, moved=(value,))
         self._keep(step.label, made, name, array)
         return name
 
     def _seen_as(self, step: CheckedStep, value: str, what: str, shape: Shape, function: partial[np.ndarray]) -> str:
         """A view of a value, made when something needs it; without a name for ``what`` it is, the step's output."""
         name = f"{step.output}\0{what}" if what else step.output
-        made = NodeFunction((value,), function, "", is_view=True, keeps_order=function.func is np.reshape)
+        keeps_order = function.func is np.reshape
+        made = NodeFunction((value,), function, "", is_view=True, keeps_order=keeps_order, moved=(value,))
         self.deferred[name] = replace(step, output=name, made=made)
         self.shapes[name] = shape
         if what:
@@ -304,7 +320,9 @@ class _Trace:
         )
         ufunc = self.outline.kernel(group)
         operands = [self.values[value] for value in inputs]
-        if self.destinations is not None:
+        if not self.computes and not all(value in self.record.fixed for value in inputs):
+            pass
+        elif self.destinations is not None:
             self.destinations.compute(ufunc, operands, arrays, over_rows=over_rows)
         else:
             ufunc(*operands, out=arrays)
@@ -336,7 +354,7 @@ class _Trace:
         self, label: str, source: str, name: str, function: partial[np.ndarray], *, keeps_order: bool = False
     ) -> None:
         array = _called(label, function, self.values[source])
-        self._keep(label, NodeFunction((source,), function, "", is_view=True, keeps_order=keeps_order), name, array)
+        self._keep(label, NodeFunction((source,), function, "", is_view=True, keeps_order=keeps_order, moved=(source,)), name, array)
 
     # ---- functions
 
@@ -349,6 +367,8 @@ class _Trace:
             self._hold(step.output, array, step.output)
             return
         self._compute(made.operands)
+        if not self.computes:
+            self._check_for_device(step.label, made)
         arrays = [self.values[value] for value in made.operands]
         out = self._new_array(step.label, step.output, arrays[0].shape, arrays[0].dtype) if made.fills else None
         array = _called(step.label, made.function, *arrays, out=out)
@@ -356,6 +376,13 @@ class _Trace:
             self._check_size(step.label, array.shape, array.itemsize, is_new=not made.is_view)
         self._keep(step.label, made, step.output, array)
         self._release(step)
+
+    def _check_for_device(self, label: str, made: NodeFunction) -> None:
+        """Refuse what a device cannot do, and what follows from values that are not known here."""
+        unknown = [value for value in made.operands if value not in self.record.fixed]
+        if unknown and not set(unknown) <= set(made.moved):
+            what = "the places of its elements follow from values" if made.moved else "it has no kernel for devices"
+            raise UnsupportedError(message(label, what, "", "Load the model without device="))
 
     def _keep(self, label: str, made: NodeFunction, output: str, array: np.ndarray) -> None:
         """Record what a function made."""
@@ -366,7 +393,8 @@ class _Trace:
             kind = "copy"
         self._hold(output, array, self.roots.get(source) if made.is_view else output)
         outputs = (Output(output, array.shape, array.dtype),)
-        call = Call(kind, partial(_called, label, made.function), made.operands, outputs, layout)
+        function = partial(_called, label, made.function)
+        call = Call(kind, function, made.operands, outputs, layout, moved=made.moved, label=label)
         self._add(call, {output: array})
 
     # ---- values and the record
@@ -379,7 +407,8 @@ class _Trace:
                 return given
         order = self.orders.get(value, tuple(range(len(shape))))
         try:
-            return np.empty([shape[order.index(axis)] for axis in range(len(shape))], dtype).transpose(order)
+            make = np.empty if self.computes else np.zeros
+            return make([shape[order.index(axis)] for axis in range(len(shape))], dtype).transpose(order)
         except (MemoryError, ValueError) as error:
             raise ModelError(message(label, f"there is no memory for its result, of shape {shape}")) from error
 
