@@ -96,10 +96,11 @@ class DevicePlan:
         self.sizes: dict[Hashable, int] = {}
         """The bytes of the roots that steps make."""
         self.steps: list[_Step] = []
-        self.fixed = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in fixed.items()}
+        self.fixed: dict[Hashable, np.ndarray] = {}
+        for name, array in fixed.items():
+            self._fix(name, array)
         self.inputs = {name: kind for name, kind in inputs.items() if kind is not None}
-        kinds = {name: (array.dtype, array.shape) for name, array in self.fixed.items()}
-        for name, (dtype, shape) in {**kinds, **self.inputs}.items():
+        for name, (dtype, shape) in self.inputs.items():
             self.seen[name] = Placed(name, dtype, shape, packed(shape, dtype))
         for call in calls:
             for output in call.outputs:
@@ -132,6 +133,16 @@ class DevicePlan:
         elif call.kind == "copy":
             source = self._whole(call.inputs[0], (call.output.name, "copied"))
             self._see(call.output, source._replace(strides=()))
+        elif call.kind == "filling" and call.moved:
+            made = self._make(call.output.name, call.output.dtype, call.output.shape, call.output.strides)
+            self._add_move(self.seen[call.moved[0]], made)
+        elif call.kind == "filling" and not call.inputs:
+            array = np.empty(call.output.shape, call.output.dtype)
+            call.function(out=array)
+            self._fix(call.output.name, array)
+            made = self._make((call.output.name, "filled"), array.dtype, array.shape, call.output.strides)
+            self._add_move(self.seen[call.output.name], made)
+            self.seen[call.output.name] = made
         elif call.moved:
             self._add_movement(call)
         else:
@@ -148,6 +159,18 @@ class DevicePlan:
         self.seen[output.name] = Placed(
             source.memory, output.dtype, output.shape, packed(output.shape, output.dtype), source.start
         )
+
+    def _fix(self, name: Hashable, array: np.ndarray) -> Placed:
+        """An array that is the same in every run."""
+        self.fixed[name] = np.ascontiguousarray(array).reshape(array.shape)
+        self.seen[name] = made = Placed(name, array.dtype, array.shape, packed(array.shape, array.dtype))
+        return made
+
+    def _put_view(self, name: Hashable, view: Placed) -> None:
+        """An array in the memory of another, which reaches as far as the view does."""
+        self.seen[name] = view
+        if view.memory in self.sizes:
+            self.sizes[view.memory] = max(self.sizes[view.memory], view.size)
 
     def _make(self, name: Hashable, dtype: np.dtype, shape: Shape, strides: Shape | None = None) -> Placed:
         """A root."""
@@ -212,7 +235,7 @@ class DevicePlan:
         source, (name, shape, dtype, _) = self.seen[call.inputs[0]], call.output
         layout = call.layout
         if layout is not None and _same(source, layout.source_shape, layout.source_strides):
-            self.seen[name] = Placed(source.memory, dtype, shape, layout.strides, source.start + layout.offset)
+            self._put_view(name, Placed(source.memory, dtype, shape, layout.strides, source.start + layout.offset))
             return
         is_known = all(other in self.fixed for other in call.inputs[1:])
         if not (is_known and (call.moved or layout is not None)):
@@ -235,7 +258,7 @@ class DevicePlan:
         is_view = not made.size or np.may_share_memory(made, memory)
         if is_view:
             start = source.start + (made.ctypes.data - memory.ctypes.data if made.size else 0)
-            self.seen[call.output.name] = Placed(source.memory, call.output.dtype, made.shape, made.strides, start)
+            self._put_view(call.output.name, source._replace(shape=made.shape, strides=made.strides, start=start))
         return is_view
 
     def _add_movement(self, call: Call) -> None:
@@ -246,10 +269,7 @@ class DevicePlan:
         every = self._make(
             (output.name, "every"), output.dtype, (1 + sum(math.prod(self.seen[n].shape) for n in names),)
         )
-        zero = (output.name, "zero")
-        self.fixed[zero] = np.zeros(1, output.dtype)
-        self.seen[zero] = Placed(zero, output.dtype, (1,), (output.dtype.itemsize,))
-        self._add_move(self.seen[zero], every._replace(shape=(1,)))
+        self._add_move(self._fix((output.name, "zero"), np.zeros(1, output.dtype)), every._replace(shape=(1,)))
         for name in names:
             placed = self.seen[name]
             size = math.prod(placed.shape)
@@ -265,8 +285,7 @@ class DevicePlan:
                 raise UnsupportedError(message(self._node(call), what, "", "Compute it on the processor"))
         places = call.function(*(given[name] if name in given else self.fixed[name] for name in call.inputs))
         key = (output.name, "places")
-        self.fixed[key] = np.ascontiguousarray(places, np.int64).reshape(-1)
-        self.seen[key] = Placed(key, np.dtype(np.int64), (places.size,), (8,))
+        self._fix(key, np.ascontiguousarray(places, np.int64).reshape(-1))
         made = self._make(output.name, output.dtype, output.shape)
 
         def run(driver: Driver, roots: Mapping[Hashable, Placed]) -> None:

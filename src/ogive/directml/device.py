@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ogive.contracts import CONTRACTS, checked
+from ogive.device_names import device_of
 from ogive.directml.binding import DML_BINDING_TABLE_DESC
 from ogive.directml.binding_table import BindingTable, BoundTable
 from ogive.directml.data import DATA_TYPES, FEATURE_LEVELS
@@ -187,9 +188,13 @@ class Device(Parent):
     """IDMLDevice and IDMLDevice1: a device of a feature level, which takes what that level takes and nothing else.
 
     ``feature_level`` is a name ("5_1") or a DML_FEATURE_LEVEL. A device can be used from several threads.
-    ``use_gpu`` and ``use_debug_layer`` are taken from scripts for other bindings and change nothing: there is no
-    GPU, and errors always say what the debug layer would. ``accuracy`` is the contract of element-wise operators:
+    ``use_gpu`` and ``use_debug_layer`` are taken from scripts for other bindings and change nothing: errors always say
+    what the debug layer would. ``accuracy`` is the contract of element-wise operators:
     "exact", or "fast" (docs/accuracy.md); without it, the one of the process.
+
+    With ``adapter="opencl:0"``, or what `ogive.device` gives, kernels run on that device, with the same bits, and nothing
+    between two of them goes to the host. Buffers are copied there and back. ``dispatch`` takes the device's arrays too, and
+    returns them then.
 
     >>> import ogive.directml as dml
     >>> device = dml.Device("3_0")
@@ -202,7 +207,7 @@ class Device(Parent):
     ogive.directml.results.DMLError: DML_ACTIVATION_SHRINK_OPERATOR_DESC: InputTensor.DataType is INT32; \
 allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes it (E_INVALIDARG)
 
-    Raises DMLError (DXGI_ERROR_UNSUPPORTED) for an unknown level.
+    Raises DMLError (DXGI_ERROR_UNSUPPORTED) for an unknown level, and ArgumentError for an adapter that is not there.
     """
 
     def __init__(
@@ -213,8 +218,9 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
         use_gpu: bool = True,
         use_debug_layer: bool = False,
         accuracy: str | None = None,
+        adapter: Any = None,
     ) -> None:
-        super().__init__(_contract(accuracy))
+        super().__init__(_contract(accuracy), None if adapter is None else device_of("Device", adapter))
         self._level = _level(feature_level)
         CONVERTERS["DML_CREATE_DEVICE_FLAGS"]("Device", "flags", flags)
 
@@ -224,7 +230,8 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
         return DML_FEATURE_LEVEL(self._level)
 
     def _described(self) -> str:
-        return f" {level_name(self._level)}" + (" (removed)" if self._removed else "")
+        where = "" if self.adapter is None else f" on {self.adapter.name}"
+        return f" {level_name(self._level)}{where}" + (" (removed)" if self._removed else "")
 
     # ---- operators
 

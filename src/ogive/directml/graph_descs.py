@@ -183,7 +183,7 @@ def compile_graph(device: Parent, level: int, graph: DML_GRAPH_DESC, flags: Any)
     inputs = wiring.inputs()
     owned = {index: slot.size for index, slot in inputs.items() if slot.is_owned}
     outputs = [number[index] for index in wiring.outputs]
-    plan = make_plan(nodes, outputs, owned, wiring.constants)
+    plan = make_plan(nodes, outputs, owned, wiring.constants, compiles=device.adapter is None)
     output_slots = [
         BindingSlot(name, wiring.operators[index].outputs[0].views)
         for index, name in zip(wiring.outputs, wiring.output_names, strict=True)

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
+from ogive.devices.device_plan import DevicePlan
+from ogive.devices.kernels import Driver
 from ogive.directml.byte_ranges import Region
 from ogive.directml.desc_computation import Computation, ElementwiseDesc, Whole
 from ogive.directml.enumerations import CONSTANTS
@@ -26,7 +28,7 @@ from ogive.engine.plan import Call, Output, ViewLayout
 from ogive.engine.row_fusion import RowFusionGroup, fused_rows
 from ogive.engine.schedule import Allocator, Array, Schedule, Task, schedule
 
-__all__ = ["KernelNode", "NodeOperand", "Plan", "flat", "make_plan", "native_plan"]
+__all__ = ["KernelNode", "NodeOperand", "Plan", "device_plan", "flat", "input_name", "make_plan", "native_plan"]
 
 _ALIGNMENT = CONSTANTS["DML_TEMPORARY_BUFFER_ALIGNMENT"]
 
@@ -122,11 +124,13 @@ def make_plan(
     outputs: Sequence[int],
     owned: Mapping[int, int],
     constants: Sequence[np.ndarray] = (),
+    *,
+    compiles: bool = True,
 ) -> Plan:
     """The plan for nodes in an order in which they can be computed.
 
     ``outputs``: for each output the node that it comes from. ``owned``: the sizes of the inputs that are bound
-    at initialisation. Compiles the kernels.
+    at initialisation. Compiles the processor's kernels, if ``compiles``.
     """
     owner = Allocator(_ALIGNMENT)
     persistent = {index: (owner.take(size), size) for index, size in owned.items()}
@@ -136,7 +140,7 @@ def make_plan(
     groups = fused_rows(engine.Graph(translated, stored, can_read_stored=False))
     scheduled = _schedule(groups, nodes)
     places = {_number(name): offset for name, offset in scheduled.offsets.items()}
-    made = tuple(call for group in groups for call in _calls(group, nodes, outputs, places))
+    made = tuple(call for group in groups for call in _calls(group, nodes, outputs, places, compiles))
     return Plan(made, places, scheduled.size, persistent, owner.end, tuple(constants))
 
 
@@ -161,7 +165,11 @@ def _schedule(groups: Sequence[FusionGroup], nodes: Sequence[KernelNode]) -> Sch
 
 
 def _calls(
-    group: FusionGroup, nodes: Sequence[KernelNode], outputs: Sequence[int], places: Mapping[int, int]
+    group: FusionGroup,
+    nodes: Sequence[KernelNode],
+    outputs: Sequence[int],
+    places: Mapping[int, int],
+    compiles: bool,
 ) -> list[Call]:
     """What computes a fusion group: a kernel with all of its results, or a function, whose result is copied to others."""
     targets = [_output(place) for node in group.nodes for place in _targets(node.result, outputs, places)]
@@ -169,10 +177,11 @@ def _calls(
     computation = nodes[_number(group.nodes[0].result.array)].computation
     if not isinstance(computation, Whole):
         kind: calls.Kind = "rows" if isinstance(group, RowFusionGroup) else "elements"
-        return [Call(kind, group.prepared(), inputs, tuple(targets), group=group)]
+        ufunc = group.prepared() if compiles else group.ufunc()
+        return [Call(kind, ufunc, inputs, tuple(targets), group=group)]
     first, *others = targets
-    copies = (Call("filling", _copied, (first.name,), (other,)) for other in others)
-    return [Call("filling", computation, inputs, (first,)), *copies]
+    copies = (Call("filling", _copied, (first.name,), (other,), moved=(first.name,)) for other in others)
+    return [Call("filling", computation, inputs, (first,), label=computation.name), *copies]
 
 
 def _source(value: ArrayValue) -> Location:
@@ -213,10 +222,43 @@ def native_plan(
     (`flat`). Outputs with gaps have no such plan. Inputs that are bound at initialisation are read from the ``persistent``
     resource.
     """
-    views = [view for view in outputs if view is not None and view.is_packed]
-    if len(views) < len(outputs) or (plan.persistent and persistent is None):
+    if any(view is None or not view.is_packed for view in outputs):
         return None
-    known = {("input", number): Location("input", number, view) for number, view in inputs.items()}
+    made = _named_calls(plan, inputs, cast(Sequence[View], outputs), persistent)
+    return None if made is None else calls.make_plan(*made)
+
+
+def device_plan(
+    subject: str,
+    driver: Driver,
+    plan: Plan,
+    inputs: Mapping[int, View],
+    outputs: Sequence[View],
+    persistent: Region | None = None,
+) -> DevicePlan | None:
+    """The same for a device; None before inputs that are bound at initialisation are. Inputs go by ``input_name``."""
+    made = _named_calls(plan, inputs, outputs, persistent)
+    return None if made is None else DevicePlan(subject, driver, *made)
+
+
+def input_name(number: int, view: View) -> Location:
+    """By what name a plan of calls knows an input that lies so."""
+    return Location("input", number, view)
+
+
+#: Calls, fixed arrays, inputs and results, as engine.plan takes them.
+_NamedCalls = tuple[
+    Sequence[Call], Mapping[Any, np.ndarray], Mapping[Any, tuple[np.dtype, tuple[int, ...]]], Sequence[Hashable]
+]
+
+
+def _named_calls(
+    plan: Plan, inputs: Mapping[int, View], views: Sequence[View], persistent: Region | None
+) -> _NamedCalls | None:
+    """The calls of a plan over named arrays; None before inputs that are bound at initialisation are."""
+    if plan.persistent and persistent is None:
+        return None
+    known = {("input", number): input_name(number, view) for number, view in inputs.items()}
     """What is in the memory of a call, as it was written."""
     kinds = {location: (location.view.dtype, location.view.shape) for location in known.values()}
     fixed: dict[Location, np.ndarray] = {}
@@ -242,7 +284,7 @@ def native_plan(
         source = known[result.area, result.number]
         if result != source:
             found[result] = _view_call(source, result)
-    return calls.make_plan(tuple(found.values()), fixed, kinds, results)
+    return tuple(found.values()), fixed, kinds, results
 
 
 def flat(view: View) -> View:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from ogive import forking
+from ogive.devices.device_plan import DevicePlan, copied
+from ogive.devices.kernels import Placed
 from ogive.directml.binding import (
     DML_BINDING_PROPERTIES,
     DML_BUFFER_BINDING,
@@ -23,13 +26,22 @@ from ogive.directml.byte_ranges import Region
 from ogive.directml.desc_computation import Computation, computation, kind_of
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import CONSTANTS, DML_EXECUTION_FLAGS
-from ogive.directml.graph_plan import KernelNode, NodeOperand, Plan, flat, make_plan, native_plan
+from ogive.directml.graph_plan import (
+    KernelNode,
+    NodeOperand,
+    Plan,
+    device_plan,
+    flat,
+    input_name,
+    make_plan,
+    native_plan,
+)
 from ogive.directml.objects import DeviceChild, Parent
-from ogive.directml.results import HRESULT, refuse
+from ogive.directml.results import HRESULT, DMLError, refuse
 from ogive.directml.structure import short
 from ogive.directml.tensor import View
 from ogive.engine import plan as calls
-from ogive.errors import described
+from ogive.errors import DeviceError, UnsupportedError, described
 from ogive.pickling import plain_bytes
 
 __all__ = [
@@ -154,6 +166,7 @@ class CompiledOperator(Dispatchable):
         }
         self._takes_all = len(self._flat) == input_count
         self._native = self._native_plan()
+        self._on_device = self._device_plan(None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         with self._lock:
@@ -181,7 +194,60 @@ class CompiledOperator(Dispatchable):
 
     def _native_plan(self) -> calls.Plan | None:
         """What runs calls with an array for each input; None before inputs that are owned are bound."""
+        if self._device.adapter is not None:
+            return None
         return native_plan(self._plan, self._flat, [slot.view for slot in self._outputs], self._persistent)
+
+    def _device_plan(self, persistent: Region | None) -> DevicePlan | None:
+        """What runs on the device's adapter; None without one, and before inputs that are owned are bound."""
+        adapter = self._device.adapter
+        if adapter is None:
+            return None
+        views = [cast(View, slot.view) for slot in self._outputs]
+        with self._failures(self._title):
+            return device_plan(self._title, adapter.driver(), self._plan, self._flat, views, persistent)
+
+    @contextlib.contextmanager
+    def _failures(self, subject: str) -> Iterator[None]:
+        """What an adapter refuses, or fails at, as DirectML says it."""
+        try:
+            with self._device.adapter.driver().failures(subject, "the tensors"):
+                yield
+        except UnsupportedError as error:
+            raise DMLError(str(error), HRESULT.DXGI_ERROR_UNSUPPORTED, subject=subject) from error
+        except DeviceError as error:
+            hresult = HRESULT.E_OUTOFMEMORY if "too little memory" in str(error) else HRESULT.DXGI_ERROR_DEVICE_REMOVED
+            raise DMLError(str(error), hresult, subject=subject) from error
+
+    def _run_on_device(self, subject: str, arrays: Mapping[int, Any], persistent: Region | None) -> list[Placed]:
+        """The outputs there, of inputs by their numbers: arrays of the adapter, or of NumPy."""
+        adapter = self._device.adapter
+        with self._lock:
+            plan = self._on_device
+            if plan is None:
+                plan = self._on_device = self._device_plan(persistent)
+        assert plan is not None
+        driver, given = adapter.driver(), {}
+        with self._failures(subject):
+            for number, view in self._flat.items():
+                array = arrays[number]
+                if adapter.holds(array):
+                    placed = adapter.placed(subject, self._inputs[number].name, array)
+                    self._check_placed(subject, number, placed)
+                    placed = placed._replace(shape=view.shape, strides=view.strides)
+                else:
+                    placed = copied(driver, array)
+                given[input_name(number, view)] = placed
+            return plan.run(driver, given)
+
+    def _check_placed(self, subject: str, number: int, placed: Placed) -> None:
+        """Refuse an array of the adapter that is not the tensor's bytes."""
+        view, name = self._flat[number], self._inputs[number].name
+        count, is_packed = math.prod(placed.shape), View(placed.shape, placed.dtype, placed.strides).is_packed
+        if placed.dtype != view.dtype or count < math.prod(view.shape) or not is_packed:
+            what = f"{name} is an array of {count} elements of {placed.dtype}" + ("" if is_packed else ", which lie apart")
+            allowed = f"{math.prod(view.shape)} elements of {view.dtype}, one after the other"
+            refuse(subject, what, allowed, member=name)
 
     def _described(self) -> str:
         return f" {self._title}"
@@ -268,11 +334,14 @@ class CompiledOperator(Dispatchable):
             if results is not None:
                 self._is_initialized = True
                 return list(results)
-        persistent_inputs = self._plan.persistent
+        persistent_inputs, adapter = self._plan.persistent, self._device.adapter
         wanted = {i: None for i, slot in self._inputs.items() if not slot.is_absent and i not in persistent_inputs}
+        buffers = self._given(subject, inputs, wanted)
+        if adapter is not None and any(map(adapter.holds, buffers.values())):
+            return self._arrays_of_adapter(subject, buffers, outputs, persistent)
         read = {
             index: loose_region(subject, self._inputs[index], buffer, is_written=False)
-            for index, buffer in self._given(subject, inputs, wanted).items()
+            for index, buffer in buffers.items()
         }
         written = self._written(subject, outputs)
         scratch = self._resource(subject, "the temporary resource", temporary, self._plan.temporary_size)
@@ -283,6 +352,26 @@ class CompiledOperator(Dispatchable):
         self._run(subject, read, written, scratch, kept)
         pairs = zip(self._outputs, written, strict=True)
         return [slot.view.over(region.memory, region.offset) for slot, region in pairs if slot.view is not None]
+
+    def _arrays_of_adapter(self, subject: str, buffers: Mapping[int, Any], outputs: Any, persistent: Any) -> list[Any]:
+        """A dispatch on the device's own arrays: its arrays out."""
+        adapter = self._device.adapter
+        if outputs is not None:
+            refuse(subject, f"outputs was given with arrays of {adapter.name}", "None: the outputs are new arrays")
+        kept = self._kept(subject, persistent)
+        arrays = {
+            number: buffer
+            if adapter.holds(buffer)
+            else self._over(number, loose_region(subject, self._inputs[number], buffer, is_written=False))
+            for number, buffer in buffers.items()
+        }
+        if not self._plan.persistent:
+            self._initialize_itself()
+        return list(map(adapter.wrapped, self._run_on_device(subject, arrays, kept)))
+
+    def _over(self, number: int, region: Region) -> np.ndarray:
+        """An input's memory as its plans of calls take it."""
+        return self._flat[number].over(region.memory, region.offset)
 
     def _at_once(self, plan: calls.Plan, inputs: Any, outputs: Any) -> tuple[np.ndarray, ...] | None:
         """The results for arrays in other shapes, or by name, that need no other check than the native plan's."""
@@ -447,7 +536,15 @@ class CompiledOperator(Dispatchable):
         if persistent is not None and persistent.address != self._persistent_address:
             what = "the persistent resource is not where it was at initialisation"
             refuse(subject, what, "the resource that the initialiser wrote")
-        self._plan.execute(inputs, outputs, temporary, persistent)
+        if self._device.adapter is None:
+            self._plan.execute(inputs, outputs, temporary, persistent)
+            return
+        arrays = {number: self._over(number, inputs[number]) for number in self._flat}
+        found = self._run_on_device(subject, arrays, persistent)
+        with self._failures(subject):
+            results = [one.on_host(self._device.adapter.driver()) for one in found]
+        for slot, region, result in zip(self._outputs, outputs, results, strict=True):
+            np.copyto(cast(View, slot.view).over(region.memory, region.offset), result)
 
 
 def _compile_desc(device: Parent, desc: OperatorDesc, flags: Any) -> CompiledOperator:
@@ -459,7 +556,7 @@ def compile_operator(device: Parent, operator: Operator, flags: Any) -> Compiled
     inputs = dict(enumerate(operator.inputs))
     owned = {index: slot.size for index, slot in inputs.items() if slot.is_owned}
     node = single_node(operator, {index: ("input", index) for index in inputs})
-    plan = make_plan([node], [0], owned)
+    plan = make_plan([node], [0], owned, compiles=device.adapter is None)
     title = operator.desc.FACTS.type_name
     source = _compile_desc, (device, operator.desc, flags)
     return CompiledOperator(

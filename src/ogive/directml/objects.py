@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 from uuid import UUID
 
+from ogive.devices.device_plan import Device as Adapter
 from ogive.directml.results import HRESULT, DMLError, refuse
 from ogive.errors import described
 
@@ -63,15 +64,21 @@ class Parent(Object):
 
     INTERFACE = "IDMLDevice"
 
-    def __init__(self, accuracy: str) -> None:
+    def __init__(self, accuracy: str, adapter: Adapter | None = None) -> None:
         super().__init__()
         self._accuracy = accuracy
+        self._adapter = adapter
         self._removed: DMLError | None = None
 
     @property
     def accuracy(self) -> str:
         """The accuracy contract of its element-wise operators: "exact" or "fast"."""
         return self._accuracy
+
+    @property
+    def adapter(self) -> Any:
+        """What kernels run on: a device, as `ogive.device` gives it; None for the processor."""
+        return self._adapter
 
     def GetDeviceRemovedReason(self) -> HRESULT:
         """S_OK, or the result of the mistake that removed the device."""
