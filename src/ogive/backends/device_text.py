@@ -117,6 +117,17 @@ def _converted(source: ElementType, wanted: ElementType) -> Expression:
     return node(ops.CONVERT, (value,), None, STORAGE[wanted.name])
 
 
+#: LLVM 14 and 15, by which Debian's pocl compiles, end the process over some functions that they vectorise for AVX-512.
+PLAIN = """\
+#if defined(__AVX512F__)
+#define OGIVE_PLAIN __attribute__((noinline, optnone))
+#else
+#define OGIVE_PLAIN
+#endif
+
+"""
+
+
 class _Kernels:
     def __init__(self, program: Program, dialect: Dialect, given: Sequence[ElementType]) -> None:
         self.given = tuple(given)
@@ -129,7 +140,8 @@ class _Kernels:
     def text(self) -> str:
         again = [self._again(number, program) for number, program in enumerate(self.later)]
         functions = [*again, self._elements(), self._put()]
-        return "\n".join([self.dialect.before, *self.support.values(), *functions])
+        plain = [PLAIN] if again else []
+        return "\n".join([self.dialect.before, *plain, *self.support.values(), *functions])
 
     def _type(self, kind: ElementType) -> str:
         return self.dialect.type(STORAGE[kind.name])
@@ -152,7 +164,7 @@ class _Kernels:
         test = node(ops.CONSTANT, (), 0, Format.BIT) if program.undecided is None else program.undecided
         lines, values = self._statements([*program.results, test][: len(self.outputs) + 1])
         lines += [f"*y{k} = {bare(values[k])};" for k in self.outputs]
-        head = f"static {'__device__ ' if self.dialect is CUDA else ''}int ogive_again{number or ''}"
+        head = f"static OGIVE_PLAIN {'__device__ ' if self.dialect is CUDA else ''}int ogive_again{number or ''}"
         return _function(f"{head}({', '.join([*given, *self.parameters])})", [*lines, f"return {bare(values[-1])};"])
 
     def _elements(self) -> str:
@@ -225,16 +237,6 @@ typedef struct {
     enum ogive_reduction reductions[OGIVE_MAX_REDUCTIONS];
     int repair; /* whether another program follows */
 } ogive_row_kernel;
-
-"""
-
-#: LLVM 14, by which Debian's pocl compiles, ends the process over some stages that it vectorises for AVX-512 ("Cannot select").
-PLAIN = """\
-#if defined(__AVX512F__)
-#define OGIVE_PLAIN __attribute__((noinline, optnone))
-#else
-#define OGIVE_PLAIN
-#endif
 
 """
 

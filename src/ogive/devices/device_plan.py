@@ -105,7 +105,9 @@ class DevicePlan:
         for call in calls:
             for output in call.outputs:
                 if output.dtype.hasobject:
-                    raise UnsupportedError(message(self._node(call), "devices have no text", "", "Compute it on the processor"))
+                    raise UnsupportedError(
+                        message(self._node(call), "devices have no text", "", "Compute it on the processor")
+                    )
             self._add(call, driver)
         self.delivered = tuple(self._delivered(number, name) for number, name in enumerate(self.results))
         read = {root for step in self.steps for root in step.reads}

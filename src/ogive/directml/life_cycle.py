@@ -245,7 +245,9 @@ class CompiledOperator(Dispatchable):
         view, name = self._flat[number], self._inputs[number].name
         count, is_packed = math.prod(placed.shape), View(placed.shape, placed.dtype, placed.strides).is_packed
         if placed.dtype != view.dtype or count < math.prod(view.shape) or not is_packed:
-            what = f"{name} is an array of {count} elements of {placed.dtype}" + ("" if is_packed else ", which lie apart")
+            what = f"{name} is an array of {count} elements of {placed.dtype}" + (
+                "" if is_packed else ", which lie apart"
+            )
             allowed = f"{math.prod(view.shape)} elements of {view.dtype}, one after the other"
             refuse(subject, what, allowed, member=name)
 

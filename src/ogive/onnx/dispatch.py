@@ -133,7 +133,9 @@ def _copy(node: OnnxNode, function: Callable[..., np.ndarray], output_type: str 
     """A function that gets the inputs by place, with None for those that are left out, and the attributes by name."""
     assert output_type is not None
     attributes = without_marks(node.attributes)
-    return NodeFunction(node.operands, partial(_by_place, function, node.inputs, attributes), output_type, moved=_moved(node))
+    return NodeFunction(
+        node.operands, partial(_by_place, function, node.inputs, attributes), output_type, moved=_moved(node)
+    )
 
 
 #: Running sums and products.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ class DeviceRunner:
 
     def __init__(self, graph: CheckedGraph, name: str, device: Device, memory_limit: int, *, fuse: bool) -> None:
         self.graph, self.name, self.device, self.memory_limit, self.fuse = graph, name, device, memory_limit, fuse
-        self._dtypes = tuple(None if info.dtype == object else info.dtype for info in graph.inputs)
+        self._dtypes = [None] * len(graph.inputs)
         self._outlines: dict[tuple[str, ...], Outline] = {}
         self._plans: OrderedDict[Any, DevicePlan] = OrderedDict()
         self._lock = forking.lock()
@@ -42,7 +42,7 @@ class DeviceRunner:
         values = checked_inputs(subject, self.graph.inputs, self._dtypes, self.graph.defaults, given)
         arrays = dict(zip((info.name for info in self.graph.inputs), values, strict=True))
         for name, value in arrays.items():
-            if not (value is None or isinstance(value, np.ndarray)) or getattr(value, "dtype", None) == object:
+            if isinstance(value, list) or (value is not None and value.dtype.hasobject):
                 what = f"the input {name!r} is a list, or has text"
                 raise UnsupportedError(
                     message(subject, what, f"arrays of numbers on {device.name}", "Load the model without device=")
@@ -56,7 +56,7 @@ class DeviceRunner:
                 if value is not None
             }
             found = plan.run(driver, placed)
-            return [device.wrapped(one) if there else np.ascontiguousarray(one.on_host(driver)) for one in found]
+            return [device.wrapped(one) if there else np.array(one.on_host(driver), order="C") for one in found]
 
     def _plan(self, driver: Driver, outputs: tuple[str, ...], arrays: Mapping[str, Any]) -> DevicePlan:
         """The plan for inputs of these shapes."""
@@ -81,4 +81,3 @@ class DeviceRunner:
 def _stand_in(array: Any) -> np.ndarray:
     """What is checked in place of an array on the device: of its type and shape."""
     return np.broadcast_to(np.zeros((), array.dtype), array.shape)
-

@@ -320,7 +320,7 @@ class _Trace:
         )
         ufunc = self.outline.kernel(group)
         operands = [self.values[value] for value in inputs]
-        if not self.computes and not all(value in self.record.fixed for value in inputs):
+        if not (self.computes or all(map(self._is_known, inputs))):
             pass
         elif self.destinations is not None:
             self.destinations.compute(ufunc, operands, arrays, over_rows=over_rows)
@@ -354,7 +354,12 @@ class _Trace:
         self, label: str, source: str, name: str, function: partial[np.ndarray], *, keeps_order: bool = False
     ) -> None:
         array = _called(label, function, self.values[source])
-        self._keep(label, NodeFunction((source,), function, "", is_view=True, keeps_order=keeps_order, moved=(source,)), name, array)
+        self._keep(
+            label,
+            NodeFunction((source,), function, "", is_view=True, keeps_order=keeps_order, moved=(source,)),
+            name,
+            array,
+        )
 
     # ---- functions
 
@@ -377,9 +382,13 @@ class _Trace:
         self._keep(step.label, made, step.output, array)
         self._release(step)
 
+    def _is_known(self, value: str) -> bool:
+        """Whether it is the same in every run; for a device an array without elements too."""
+        return value in self.record.fixed or not (self.computes or math.prod(self.shapes[value]))
+
     def _check_for_device(self, label: str, made: NodeFunction) -> None:
         """Refuse what a device cannot do, and what follows from values that are not known here."""
-        unknown = [value for value in made.operands if value not in self.record.fixed]
+        unknown = [value for value in made.operands if not self._is_known(value)]
         if unknown and not set(unknown) <= set(made.moved):
             what = "the places of its elements follow from values" if made.moved else "it has no kernel for devices"
             raise UnsupportedError(message(label, what, "", "Load the model without device="))
@@ -414,7 +423,10 @@ class _Trace:
 
     def _add(self, call: Call, made: dict[str, np.ndarray]) -> None:
         fixed = self.record.fixed
-        if all(value in fixed for value in call.inputs) and sum(a.nbytes for a in made.values()) <= LARGEST_KEPT:
+        if (
+            all(self._is_known(str(value)) for value in call.inputs)
+            and sum(a.nbytes for a in made.values()) <= LARGEST_KEPT
+        ):
             fixed.update(made)
         else:
             self.record.calls.append(call)

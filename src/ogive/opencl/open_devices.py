@@ -122,7 +122,7 @@ class Device:
         return placed_array(subject, name, array)
 
     def wrapped(self, placed: Placed) -> Array:
-        """What lies there as an array of pyopencl."""
+        """An array of pyopencl over memory of the device."""
         return wrapped_array(self.driver(), placed)
 
 

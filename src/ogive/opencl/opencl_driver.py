@@ -79,7 +79,7 @@ class OpenCLDriver:
         except cl.Error as error:
             name = self.queue.device.name.strip()
             said, way_out = f"the device {name} failed ({first_line(error)})", "The arrays are as they were"
-            if isinstance(error, cl.MemoryError) or error.code == cl.status_code.INVALID_BUFFER_SIZE:
+            if isinstance(error, cl.MemoryError) or getattr(error, "code", 0) == cl.status_code.INVALID_BUFFER_SIZE:
                 said = f"the device {name} has too little memory for {what}"
                 way_out = "Compute parts of the arrays one after the other"
             raise DeviceError(message(subject, said, "", way_out)) from error
