@@ -84,7 +84,7 @@ class Operator(_native.OperatorCall):
     signatures: tuple[Signature, ...]
     identity: float | None
     """What a reduction of nothing gives: 0 for a sum; None where there is no such number."""
-    keywords: ClassVar[tuple[str, ...]] = ()
+    keywords: tuple[str, ...] = ()
     """What calls take besides the parameters and NumPy's own."""
     numpy_keywords: ClassVar[tuple[str, ...]] = NUMPY_KEYWORDS
     """Keywords that go to NumPy."""

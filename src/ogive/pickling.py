@@ -187,6 +187,7 @@ def _facts(operator: PickledOperator) -> dict[str, Any]:
             "directml": operator.directml,
             "identity": operator.identity,
             "reorderable": operator.reorderable,
+            **({"left_out": left_out} if (left_out := getattr(operator, "left_out", None)) else {}),
         },
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, NoReturn, overload
+from typing import Any, NoReturn, overload
 
 import numpy as np
 
@@ -23,11 +23,8 @@ __all__ = ["RowOperator", "RowReduction", "row_operator"]
 
 LAST = -1
 
-#: By row operator: the element that changes no other one's result, for calls that want some elements left out.
-WITHOUT_EFFECT = {
-    **dict.fromkeys(("hardmax", "log_softmax", "logsumexp", "softmax", "sparsemax"), "-np.inf"),
-    "softmin": "np.inf",
-}
+#: What an element becomes that takes no part, before the call and, unless rows become numbers, after it.
+LeftOut = tuple[float, float | None]
 
 
 @_native.inherit_vectorcall
@@ -43,29 +40,29 @@ class RowOperator(Operator):
            [0. , 1. ]])
     """
 
-    keywords: ClassVar[tuple[str, ...]] = ("axis",)
+    keywords: tuple[str, ...] = ("axis",)
     numpy_keywords = tuple(name for name in NUMPY_KEYWORDS if name != "where")  # generalised ufuncs have no `where`
 
-    def __init__(self, *args: Any, doubles: Callable[..., Any] | None = None, **keywords: Any) -> None:
+    def __init__(
+        self, *args: Any, doubles: Callable[..., Any] | None = None, left_out: LeftOut | None = None, **keywords: Any
+    ) -> None:
         self.is_row_wise = True
+        self.left_out = left_out
+        if left_out is not None:
+            self.keywords = (*self.keywords, "where")
         super().__init__(*args, **keywords)
         self.double_function = doubles or self.function
-        defaults = {"axis": LAST, "keepdims": False}
+        defaults = {"axis": LAST, "keepdims": False, "where": None}
         own = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=defaults[n]) for n in self.keywords]
         given = list(self.__signature__.parameters.values())
         self.__signature__ = self.__signature__.replace(parameters=[*given, *own])
 
     def _refuse_keyword(self, name: str) -> NoReturn:
         if name == "where":
-            nothing = WITHOUT_EFFECT.get(self.name)
-            way_out = (
-                f"Give {nothing.replace('np.', '')} to what must not count: {self.name}(np.where(mask, x, {nothing}))"
-                if nothing
-                else f"Give rows of what must count: {self.name}(x[mask])"
-            )
-            raise ArgumentError(
-                message(self.name, "where is not taken, because a row is computed as a whole", "", way_out)
-            )
+            is_masked = self.masks is not None
+            what = "where is no parameter" if is_masked else "where is not taken, because a row is computed as a whole"
+            way_out = "Give it to the call" if is_masked else f"Give rows of what must count: {self.name}(x[mask])"
+            raise ArgumentError(message(self.name, what, "", way_out))
         if name == "dim":
             raise ArgumentError(message(self.name, "there is no parameter 'dim'", "axis, which is NumPy's name for it"))
         super()._refuse_keyword(name)
@@ -82,10 +79,15 @@ class RowOperator(Operator):
         if self._names_dimensions(keywords):
             del keywords["dim"]
             left += ("dim",)
+        if self.masks is not None and "where" in keywords:
+            del keywords["where"]
+            left += ("where",)
         ufunc, rest = super()._bind(tuple(keywords), tuple(keywords.values()))
         return ufunc, rest + left
 
     def _trace(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        if keywords.get("where") is None and self.masks is not None:
+            keywords.pop("where", None)
         axis = keywords.pop("axis", LAST)
         if not _is_last(axis):
             raise ParameterError(message(self.name, f"axis is {axis!r} inside a formula", f"{LAST}, the last axis"))
@@ -96,6 +98,8 @@ class RowOperator(Operator):
     def _over_axes(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The result over any axes, of anything that is an array."""
         self._refuse_text(keywords)
+        if self.masks is not None and "where" in keywords:
+            return self._masked(tensors, keywords)
         axis = keywords.get("axis", LAST)
         are_plain = all(type(tensor) is np.ndarray for tensor in tensors)
         is_checked = keywords.get("out") is not None
@@ -103,7 +107,7 @@ class RowOperator(Operator):
         if are_plain and is_last and all(tensor.ndim - 1 == axis for tensor in tensors):
             del keywords["axis"]
             return Operator.__call__(self, *tensors, **keywords)  # the last axis by its number
-        if not are_plain or "dim" in keywords or "out" in keywords or "where" in keywords:
+        if not are_plain or "dim" in keywords or "out" in keywords:
             result = self._in_containers(tensors, keywords)
             if result is not NOT_ONE:
                 return result
@@ -122,6 +126,45 @@ class RowOperator(Operator):
                 rest["out"] = np.empty_like(arrays[0])  # rows that lie side by side in both are computed as they lie
             return rounded_once(ufunc, arrays, {"axis": self._own_axis(axis, axes[0], arrays), **rest})
         return self._over_several_axes(ufunc, arrays, axes, rest)
+
+    @property
+    def masks(self) -> tuple[tuple[float | None, ...], float | None] | None:
+        """What elements of each tensor become that a mask leaves out, None where a tensor has none, and those of results."""
+        return None if self.left_out is None else ((self.left_out[0],), self.left_out[1])
+
+    def _masked(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """The result of the elements that ``where`` has, the others replaced before and after."""
+        result = call_exchanged(self, tensors, keywords)
+        if result is not NOT_ONE:
+            return result
+        given = keywords.pop("where")
+        if given is None:
+            return self(*tensors, **keywords)
+        assert self.masks is not None
+        where, (values, kept) = np.asarray(given), self.masks
+        if where.dtype != bool:
+            kind = f"an array of {where.dtype}" if isinstance(given, np.ndarray) else described(given)
+            raise ArgumentError(message(self.name, f"where is {kind}", "an array of truth values: True takes part"))
+        arrays = list(map(np.asarray, tensors))
+        dtypes = self.resolve_dtypes((*(array.dtype for array in arrays), *(None,) * self.nout))
+        for i, (name, tensor, value) in enumerate(zip(self.tensors, tensors, values, strict=True)):
+            if hasattr(tensor, "__array_ufunc__") and type(tensor) is not np.ndarray:
+                what, way_out = (
+                    f"where was given, and {name} is {described(tensor)}",
+                    f"Give its array: np.asarray({name})",
+                )
+                raise ArgumentError(message(self.name, what, "NumPy's arrays and those of torch and JAX", way_out))
+            if value is None:
+                continue
+            try:
+                arrays[i] = np.where(where, arrays[i].astype(dtypes[i], copy=False), dtypes[i].type(value))
+            except ValueError:
+                shapes = f"where has the shape {where.shape}, and {name} {arrays[i].shape}"
+                raise ShapeError(message(self.name, shapes, "shapes that broadcast")) from None
+        result = self(*arrays, **keywords)
+        if kept is not None:
+            np.copyto(result, kept, where=~where, casting="unsafe")
+        return result
 
     def _keeps_type(self, arrays: Sequence[np.ndarray]) -> bool:
         """Whether the result has the type and the shape of all operands."""
@@ -241,6 +284,10 @@ class RowOperator(Operator):
         if "keepdims" in self.keywords:
             what = "whether what a row has one number of keeps the axes of the row, with length 1; default False"
             lines.insert(where + 2, f"Keyword keepdims: {what}.")
+        if self.left_out is not None:
+            what = "truth values that broadcast; elements where it is False take no part"
+            kept = "" if self.left_out[1] is None else f", and become {self.left_out[1]:g}"
+            lines.insert(where + 2, f"Keyword where: {what}{kept}.")
         return "\n".join(lines)
 
 
@@ -255,7 +302,7 @@ class RowReduction(RowOperator):
     array([6.93147181e-01, 1.00000000e+03])
     """
 
-    keywords = ("axis", "keepdims")
+    keywords: tuple[str, ...] = ("axis", "keepdims")
     reduces = True
 
     @cached_property
@@ -303,6 +350,7 @@ def row_operator(
     constraints: Mapping[str, Constraint] = ...,
     reduces: bool = ...,
     doubles: Callable[..., Any] | None = ...,
+    left_out: LeftOut | None = ...,
     onnx: str | None = ...,
     directml: str | None = ...,
 ) -> Callable[[Callable[..., Any]], RowOperator]: ...
@@ -316,6 +364,7 @@ def row_operator(
     constraints: Mapping[str, Constraint] | None = None,
     reduces: bool = False,
     doubles: Callable[..., Any] | None = None,
+    left_out: LeftOut | None = None,
     onnx: str | None = None,
     directml: str | None = None,
 ) -> Any:
@@ -324,6 +373,9 @@ def row_operator(
     With ``reduces`` the formula makes one number of a row, and results have no axis for it. ``types`` and ``constraints``
     are those of :func:`ogive.operator`. ``doubles`` is the formula for float64, if that is another: the same real number,
     without what overflows and underflows on the way.
+
+    Calls take ``where``, a mask of the elements that take part, if ``left_out`` says what the others become before and
+    after: an element without effect, and what the result has in its place (None where rows become numbers).
 
     >>> import ogive
     >>> from ogive.formula import row_sum
@@ -346,7 +398,8 @@ def row_operator(
             return [Signature((t,) * len(tensors), (t,)) for t in in_order(listed)]
 
         kind = RowReduction if reduces else RowOperator
-        made = kind(function, signatures, constraints or {}, doubles=doubles, onnx=onnx, directml=directml)
+        options: dict[str, Any] = {"doubles": doubles, "left_out": left_out, "onnx": onnx, "directml": directml}
+        made = kind(function, signatures, constraints or {}, **options)
         check_at_once(made)
         return made
 

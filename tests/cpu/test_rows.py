@@ -1,5 +1,7 @@
 """Row-wise operators: accurate, the same bits for every layout and number of threads, right at the special rows."""
 
+import pickle
+
 import ml_dtypes  # noqa: F401  (registers bfloat16)
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import ogive
 from ogive import formula as f
 from ogive.accuracy import error_in_ulp
 from ogive.backends.target import TARGETS
+from ogive.catalog import OPERATORS
 from ogive.dtypes import element_type
 from ogive.errors import ArgumentError, DTypeError, FormulaError, ParameterError, ShapeError
 from ogive.expression import Format, formula_node, node, walk
@@ -15,6 +18,7 @@ from ogive.golden.specification import of_operator
 from ogive.passes.lower import lower
 from ogive.reference import evaluate
 from ogive.row_enclosure import right_rows
+from ogive.row_operator import RowOperator
 from ogive.runtime.kernels import make_ufunc
 from tests.cpu.test_agreement import as_compute_format
 from tests.cpu.test_targets import RUNNABLE
@@ -365,17 +369,17 @@ def test_empty_arrays():
         (
             lambda x: ogive.softmax(axis=0),
             ArgumentError,
-            r"softmax: no arguments were given by position; .* Give all else by name: axis=, out=",
+            r"softmax: no arguments were given by position; .* Give all else by name: axis=, where=, out=",
         ),
         (
             lambda x: ogive.softmax(x, alpha=1.0),
             ArgumentError,
-            "softmax: there is no parameter 'alpha'; allowed: axis, out, casting",
+            "softmax: there is no parameter 'alpha'; allowed: axis, where, out, casting",
         ),
         (
-            lambda x: ogive.softmax(x, where=x > 0),
+            lambda x: ogive.softmax(np.ma.array(x), where=x > 0),
             ArgumentError,
-            r"softmax: where is not taken.* Give -inf to what must not count: softmax\(np.where\(mask, x, -np.inf\)\)",
+            r"softmax: where was given, and x is .*; allowed: NumPy's arrays .* Give its array: np.asarray\(x\)",
         ),
         (
             lambda x: ogive.softmax(x, dim=0),
@@ -666,3 +670,56 @@ def test_float64_exponentials_and_their_sum_have_two_words(operator):
     assert found[0].tolist() == [1.0, 0.0, 0.0]
     assert np.isnan(found[[1, 2, 4]]).all()
     assert found[3].tolist() == [0.0, 1.0, float(np.exp(np.longdouble(-740)))]
+
+
+MASKED = [
+    operator for operator in OPERATORS.values() if isinstance(operator, RowOperator) and operator.left_out is not None
+]
+
+
+@pytest.mark.parametrize("operator", MASKED, ids=lambda operator: operator.name)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_elements_that_take_no_part(operator, dtype):
+    """The row without them has the same results, and they have their own."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(4, 7)).astype(element_type(dtype).numpy)
+    where = rng.random((4, 7)) < 0.6
+    where[0] = True
+    x[1][~where[1]] = np.nan
+    kept = operator.left_out[1]
+    found = operator(x, where=where)
+    for row, mask, result in zip(x, where, found, strict=True):
+        expected = operator(row[mask])
+        assert np.array_equal(result if kept is None else result[mask], expected)
+        assert kept is None or (result[~mask] == kept).all()
+    assert np.array_equal(operator(x[2], where=where[2]), found[2])  # broadcast and alone
+    assert np.array_equal(operator(x.T.copy(), axis=0, where=where.T), found if kept is None else found.T)
+    out = np.full_like(found, 5)
+    assert operator(x, where=where, out=out) is out
+    assert np.array_equal(out, found)
+    assert np.array_equal(operator(x, where=None), operator(x), equal_nan=True)
+    nothing = operator(x, where=np.zeros(7, bool))
+    assert (nothing == (-np.inf if kept is None else kept)).all()
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "logsumexp"])
+def test_gradients_of_elements_that_take_no_part(name):
+    operator, rng = OPERATORS[name], np.random.default_rng(6)
+    x, where = rng.normal(size=(3, 5)).astype("f"), np.array([1, 0, 1, 1, 0], bool)
+    gradient = np.full((3,) if operator.reduces else (3, 5), np.float32(1.5))
+    gradient[..., 0] = -1
+    found = ogive.vjp(operator)(gradient, x, where=where)
+    alone = ogive.vjp(operator)(gradient if operator.reduces else gradient[:, where], x[:, where])
+    assert np.array_equal(found[:, where], alone)
+    assert (found[:, ~where] == 0).all()
+
+
+def test_rows_of_ones_own_leave_elements_out():
+    share = ogive.row_operator(_share, left_out=(0.0, -1.0))
+    assert share([1.0, 5.0, 3.0], where=[True, False, True]).tolist() == [0.25, -1.0, 0.75]
+    again = pickle.loads(pickle.dumps(share))
+    assert again([1.0, 5.0, 3.0], where=[True, False, True]).tolist() == [0.25, -1.0, 0.75]
+
+
+def _share(x):
+    return x / f.row_sum(x)

@@ -85,13 +85,6 @@ WRONG = {
             "standardize(x[mask])"
         ),
     ),
-    "elements of a sum that must not count": (
-        lambda: ogive.softmin(X, where=X > 0),
-        (
-            "softmin: where is not taken, because a row is computed as a whole. Give inf to what must not count: "
-            "softmin(np.where(mask, x, np.inf))"
-        ),
-    ),
     "a name that no operator has": (
         lambda: ogive.matmul,
         (

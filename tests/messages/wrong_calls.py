@@ -279,9 +279,27 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
         ),
         (
             "where of rows",
-            "ogive.softmax(ROWS, where=ROWS > 0)",
+            "ogive.standardize(ROWS, where=ROWS > 0)",
             "ArgumentError",
-            "softmax: where is not taken, because a row is computed as a whole. Give -inf to what must not count: softmax(np.where(mask, x, -np.inf))",
+            "standardize: where is not taken, because a row is computed as a whole. Give rows of what must count: standardize(x[mask])",
+        ),
+        (
+            "a mask of rows that is none",
+            "ogive.softmax(ROWS, where=ROWS)",
+            "ArgumentError",
+            "softmax: where is an array of float32; allowed: an array of truth values: True takes part",
+        ),
+        (
+            "a mask of rows of another shape",
+            "ogive.softmax(ROWS, where=np.ones(4, bool))",
+            "ShapeError",
+            "softmax: where has the shape (4,), and x (2, 3); allowed: shapes that broadcast",
+        ),
+        (
+            "a mask of rows that is bound",
+            "ogive.softmax.bind(where=ROWS > 0)",
+            "ArgumentError",
+            "softmax: where is no parameter. Give it to the call",
         ),
         (
             "integers for rows",
@@ -293,7 +311,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "a misspelt keyword of rows",
             "ogive.softmax(ROWS, aksis=1)",
             "ArgumentError",
-            "softmax: there is no parameter 'aksis'; allowed: axis, out, casting, order, dtype, subok, signature. Did you mean axis?",
+            "softmax: there is no parameter 'aksis'; allowed: axis, where, out, casting, order, dtype, subok, signature. Did you mean axis?",
         ),
         (
             "the bound twice, by position and by name",

@@ -72,7 +72,7 @@ def mistakes(x: NDArray[np.float32], counts: NDArray[np.int8]) -> None:
     ogive.prelu(x, slope=x)  # wrong: tensors are positional
     ogive.parametric_softplus(x, alpha=1)  # wrong: beta has no default
     ogive.softmax(x, dim=0)  # wrong: the keyword is axis
-    ogive.softmax(x, where=x > 0)  # wrong: rows are whole
+    ogive.standardize(x, where=x > 0)  # wrong: rows are whole
     ogive.softmax(x, axis=0.5)  # wrong: an axis is a whole number
     ogive.clip(x, mim=0)  # wrong: the bounds are min and max
     ogive.clip(x, 0, 6, 7)  # wrong: one too many

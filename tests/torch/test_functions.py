@@ -381,5 +381,6 @@ def test_masked_rows():
         ArgumentError, match=r"softmax: where is a tensor of torch.float32; allowed: a tensor of truth values"
     ):
         ogive_torch.softmax(x, where=mask.float())
-    with pytest.raises(ArgumentError, match="hardmax: there is no parameter 'where'"):
-        ogive_torch.hardmax(x, where=mask)
+    assert torch.equal(ogive_torch.softmin(-x, where=mask), y)
+    with pytest.raises(ArgumentError, match="standardize: there is no parameter 'where'"):
+        ogive_torch.standardize(x, where=mask)

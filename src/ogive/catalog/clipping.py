@@ -66,7 +66,7 @@ class Clipping(Operator):
 class BetweenArrays(Clipping):
     """The bounds are tensors of the formula."""
 
-    keywords = BOUNDS
+    keywords: tuple[str, ...] = BOUNDS
 
     def rewritten(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         x, (low, high), rest = self._taken_apart(args, keywords)

@@ -21,7 +21,7 @@ LAST = -1
 class OfHalves(Operator):
     """An operator that is called as ``f(a, b)``, or as ``f(x, axis=-1)`` with a and b as the halves of x."""
 
-    keywords = ("axis",)
+    keywords: tuple[str, ...] = ("axis",)
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)

@@ -16,12 +16,11 @@ from ogive.row_operator import row_operator
 
 __all__ = ["hardmax", "log_softmax", "logmeanexp", "logsumexp", "softmax", "softmin", "sparsemax"]
 
-#: Functions of rows in which elements of -inf take no part, and what becomes of elements that a mask leaves out; None where
-#: rows become numbers.
-MASKED: dict[str, float | None] = {"log_softmax": -math.inf, "logsumexp": None, "softmax": 0.0}
+#: Elements of -inf take no part, and become 0.
+NOTHING = (-math.inf, 0.0)
 
 
-@row_operator(onnx="Hardmax", directml="ACTIVATION_HARDMAX1")
+@row_operator(left_out=NOTHING, onnx="Hardmax", directml="ACTIVATION_HARDMAX1")
 def hardmax(x: Any) -> Any:
     """One where the row has its largest element for the first time, 0 elsewhere: ``x == max(x)``, once a row.
 
@@ -45,7 +44,7 @@ def beyond_largest(x: Any) -> Any:
     return f.log1p(others)
 
 
-@row_operator(onnx="LogSoftmax", directml="ACTIVATION_LOG_SOFTMAX1")
+@row_operator(left_out=(-math.inf, -math.inf), onnx="LogSoftmax", directml="ACTIVATION_LOG_SOFTMAX1")
 def log_softmax(x: Any) -> Any:
     """Logarithm of the softmax: ``x - max(x) - log(sum(exp(x - max(x))))``.
 
@@ -85,7 +84,7 @@ def logmeanexp(x: Any) -> Any:
     return where(is_infinite(largest), largest + 0 / count, largest + f.log1p(below / count))
 
 
-@row_operator(reduces=True)
+@row_operator(reduces=True, left_out=(-math.inf, None))
 def logsumexp(x: Any) -> Any:
     """Logarithm of the sum of exponentials: ``max(x) + log(sum(exp(x - max(x))))``.
 
@@ -102,7 +101,7 @@ def logsumexp(x: Any) -> Any:
     return f.row_log_sum_exp(x)
 
 
-@row_operator(onnx="Softmax", directml="ACTIVATION_SOFTMAX1")
+@row_operator(left_out=NOTHING, onnx="Softmax", directml="ACTIVATION_SOFTMAX1")
 def softmax(x: Any) -> Any:
     """Exponentials that add up to 1: ``exp(x - max(x)) / sum(exp(x - max(x)))``.
 
@@ -111,6 +110,8 @@ def softmax(x: Any) -> Any:
 
     >>> softmax([1.0, 2.0, 3.0])
     array([0.09003057, 0.24472847, 0.66524096])
+    >>> softmax([1.0, 2.0, 3.0], where=[True, False, True])
+    array([0.11920292, 0.        , 0.88079708])
 
     Source: DirectML DML_ACTIVATION_SOFTMAX_OPERATOR_DESC (1_0), SOFTMAX1 (5_1); ONNX Softmax-1 to Softmax-13.
     """
@@ -118,7 +119,7 @@ def softmax(x: Any) -> Any:
     return e / f.row_sum(e)
 
 
-@row_operator
+@row_operator(left_out=(math.inf, 0.0))
 def softmin(x: Any) -> Any:
     """Softmax of the negative: ``exp(min(x) - x) / sum(exp(min(x) - x))``.
 
@@ -134,7 +135,7 @@ def softmin(x: Any) -> Any:
     return e / f.row_sum(e)
 
 
-@row_operator
+@row_operator(left_out=NOTHING)
 def sparsemax(x: Any) -> Any:
     """The nearest numbers that add up to 1 and are not negative: ``max(x - t, 0)``, where t makes the sum 1.
 

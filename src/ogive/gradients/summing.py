@@ -322,6 +322,23 @@ class Gradients(_Summing):
 class RowGradients(_Summing, RowOperator):
     """The gradients of the tensors of an operator over rows."""
 
+    source: RowOperator
+    of_row: frozenset[str] = frozenset()
+    """The tensors that have one number a row."""
+
+    @property
+    def masks(self) -> tuple[tuple[float | None, ...], float | None] | None:
+        of_source = self.source.masks
+        if of_source is None:
+            return None
+        upstream = self.tensors[: len(self.tensors) - len(self.source.tensors)]
+        return (*(None if name in self.of_row else 0.0 for name in upstream), *of_source[0]), 0.0
+
+    def __call__(self, *tensors: Any, **keywords: Any) -> Any:
+        if "where" in keywords and self.masks is not None and len(tensors) == self.inputs:
+            return self._masked(tensors, keywords)
+        return super().__call__(*tensors, **keywords)
+
 
 class ReductionGradients(RowGradients):
     """The gradients of the tensors of an operator that reduces rows.
@@ -329,11 +346,10 @@ class ReductionGradients(RowGradients):
     That of the result has the shape of the result: without the axes of a row, unless ``keepdims`` says so.
     """
 
-    keywords = ("axis", "keepdims")
+    keywords: tuple[str, ...] = ("axis", "keepdims")
 
-    @property
+    @cached_property
     def of_row(self) -> frozenset[str]:
-        """The tensors that have one number a row."""
         count = len(self.tensors) - len(self.source.tensors)
         if not isinstance(self.source, ReductionGradients):
             return frozenset(self.tensors[:count])
@@ -344,6 +360,8 @@ class ReductionGradients(RowGradients):
     def __call__(self, *tensors: Any, **keywords: Any) -> Any:
         if len(tensors) != self.inputs or any(tensor is None or isinstance(tensor, Term) for tensor in tensors):
             return super().__call__(*tensors, **keywords)
+        if "where" in keywords and self.masks is not None:
+            return self._masked(tensors, keywords)
         if any(type(tensor) not in PLAIN for tensor in tensors):
             result = call_with_sums(self, tensors, keywords)
             if result is not NOT_ONE:

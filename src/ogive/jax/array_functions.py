@@ -20,8 +20,6 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from ogive.catalog import OPERATORS
-from ogive.catalog.rowwise import MASKED
 from ogive.errors import ShapeError, message
 from ogive.gradients import vjp
 from ogive.jax.elements import Choices, Function, differentiable, elementwise
@@ -136,8 +134,8 @@ def function(operator: Operator) -> Callable[..., Any]:
 
     Its tensors are positional, its parameters keywords, as those of the operator. A parameter that is a number is part
     of the compiled program; one that is an array of JAX, or traced, is an operand: it broadcasts, may have any value,
-    and has a gradient. Operators over rows take ``axis``; softmax, log_softmax and logsumexp also ``where``, a mask of the
-    elements that take part.
+    and has a gradient. Operators over rows take ``axis``; softmax and its kin also ``where``, a mask of the elements
+    that take part.
 
     Element types are those of the operator. Other types become the one that JAX gives to all operands together; and if
     the operator does not have it, the floating-point type that JAX makes of that.
@@ -158,11 +156,13 @@ def function(operator: Operator) -> Callable[..., Any]:
     check_is_operator("ogive.jax.function", operator)
 
     def call(*tensors: Any, **keywords: Any) -> Any:
-        name = operator.base.name
-        if name in MASKED and operator.base is OPERATORS[name] and len(tensors) == 1 and "where" in keywords:
-            mask = jnp.asarray(keywords.pop("where"), bool)
-            found = call(jnp.where(mask, jnp.asarray(tensors[0]), -jnp.inf), **keywords)
-            return found if MASKED[name] is None else jnp.where(mask, found, jnp.asarray(MASKED[name], found.dtype))
+        masks = operator.masks if isinstance(operator, RowOperator) else None
+        where = None if masks is None or len(tensors) != operator.inputs else keywords.pop("where", None)
+        if masks is not None and where is not None:
+            mask = jnp.asarray(where, bool)
+            nothing: Any = masks[0][0]
+            found = call(jnp.where(mask, jnp.asarray(tensors[0]), nothing), **keywords)
+            return found if masks[1] is None else jnp.where(mask, found, jnp.asarray(masks[1], found.dtype))
         check_names(operator, tensors, keywords)
         return _call(operator, tensors, keywords)
 

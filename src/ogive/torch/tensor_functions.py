@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain, combinations
@@ -15,9 +14,9 @@ from torch.compiler import is_compiling, is_dynamo_compiling
 from ogive._native import TensorCall, inherit_vectorcall
 from ogive.catalog import OPERATORS
 from ogive.catalog.other_names import parameter_here
-from ogive.catalog.rowwise import MASKED
 from ogive.errors import ArgumentError, OutputError, ParameterError, by_position, described, message, suggestion
 from ogive.operator import Operator, check_is_operator
+from ogive.row_operator import RowOperator
 from ogive.torch.eager import call, recording
 from ogive.torch.exchange import ELEMENT_TYPE_OF, call_arguments, function_modes
 from ogive.torch.registry import entry, is_taken
@@ -36,7 +35,7 @@ def wrap(operator: Any) -> TensorFunction:
 
     It takes the tensors of the operator, by position, its parameters by name, and ``out``. Operators over rows take
     ``dim`` (or ``axis``), the last one unless told otherwise, ``dtype``, to which tensors are converted first, and
-    ``keepdim`` where they reduce rows; softmax, log_softmax and logsumexp also ``where``, a mask of the elements that take part. Tensors are dense ones on the CPU, of the element types of the operator; where
+    ``keepdim`` where they reduce rows; softmax and its kin also ``where``, a mask of the elements that take part. Tensors are dense ones on the CPU, of the element types of the operator; where
     types differ they are promoted as torch does it, and under ``torch.autocast`` they all become the type of the first.
     Integers become the default type where the operator has none. A parameter may be a tensor, which broadcasts with the others and has a gradient.
 
@@ -95,7 +94,7 @@ def _make(operator: Operator) -> TensorFunction:
             _enter(learned[chosen])
     bounds, halves = getattr(operator, "rewritten", None), getattr(operator, "halves", None)
     keeps_integers = _is_one_of(operator, KEEP_INTEGERS)
-    is_masked = _is_one_of(operator, MASKED)
+    masks = operator.masks if isinstance(operator, RowOperator) else None
 
     record = recording(plain, lambda given: _plain_values(operator, {**defaults, **given}))
 
@@ -106,9 +105,9 @@ def _make(operator: Operator) -> TensorFunction:
             tensors = halves(tensors[0], _dim(operator, given)) if isinstance(tensors[0], torch.Tensor) else tensors
         if len(tensors) != count:
             tensors = _named(operator, tensors, given)
-        where = given.pop("where", None) if is_masked else None
-        if where is not None:
-            tensors = (_masked(operator, tensors[0], where, -math.inf),)
+        where = given.pop("where", None) if masks else None
+        if where is not None and masks:
+            tensors = (_masked(operator, tensors[0], where, masks[0][0]),)
         dim = _dim(operator, given) if is_row_wise else -1
         if is_row_wise and given.get("dtype") is not None:
             tensors = tuple(_converted(operator, tensor, given["dtype"]) for tensor in tensors)
@@ -141,8 +140,8 @@ def _make(operator: Operator) -> TensorFunction:
         elif reduces and not keepdim:
             axes = _axes(operator_of, dim, operands[0].ndim)
             results = [result.squeeze(axes) for result in results]
-        if where is not None and MASKED[operator.base.name] is not None:
-            results = [_masked(operator, result, where, MASKED[operator.base.name]) for result in results]
+        if where is not None and masks and masks[1] is not None:
+            results = [_masked(operator, result, where, masks[1]) for result in results]
         if out is not None:
             results = _written(operator, results, out, operands)
         return results[0] if len(results) == 1 else tuple(results)
@@ -231,7 +230,7 @@ def _named(operator: Operator, tensors: tuple[Any, ...], given: dict[str, Any]) 
 
 def _refuse_keyword(operator: Operator, name: str) -> None:
     own = ("dim", "dtype") if operator.is_row_wise else ()
-    own = (*own, "where") if _is_one_of(operator, MASKED) else own
+    own = (*own, "where") if "where" in operator.keywords else own
     own = (*own, "keepdim") if operator.reduces else own
     if name in ("dim", "axis") and hasattr(operator, "halves"):
         what, allowed = f"{name} was given with two tensors", f"{name} with one tensor, which is cut in halves along it"
@@ -422,13 +421,13 @@ def _written(operator: Operator, results: Sequence[torch.Tensor], out: Any, oper
 
 def _signature(operator: Operator) -> inspect.Signature:
     keyword = inspect.Parameter.KEYWORD_ONLY
-    own = operator.keywords  # axis and keepdims
+    own = operator.keywords  # axis, keepdims, where
     parameters = [p for p in operator.__signature__.parameters.values() if p.name not in own]
     if operator.is_row_wise or hasattr(operator, "halves"):
         parameters.append(inspect.Parameter("dim", keyword, default=-1))
     if operator.is_row_wise:
         parameters.append(inspect.Parameter("dtype", keyword, default=None))
-    if _is_one_of(operator, MASKED):
+    if "where" in own:
         parameters.append(inspect.Parameter("where", keyword, default=None))
     if operator.reduces:
         parameters.append(inspect.Parameter("keepdim", keyword, default=False))
