@@ -145,7 +145,8 @@ class Program:
     """Makes a program of the same results that computes undecided elements before the repair: with a test of its own, and
     with a repair, which is this one's too."""
     paired: Program | None = None
-    """A level before this program, in pairs of float32: this program repairs it. For targets with tables in registers."""
+    """A level before this program, in float32 or pairs of it, for targets that have its instructions. This program or another
+    one of the same results is its retry."""
     decide: Callable[[Sequence[Number], Sequence[float]], tuple[Number, ...]] | None = field(
         default=None, compare=False
     )

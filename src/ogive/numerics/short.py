@@ -25,6 +25,10 @@ class TooShort(Exception):
     """Float32 has no rule for this, or its bound is too large."""
 
 
+#: So far below what overflows are products with what all elements share.
+MARGIN = 16.0
+
+
 @dataclass(frozen=True)
 class Factors:
     """``x (w + rest)``, where w is the same for all elements."""
@@ -83,6 +87,7 @@ class Short(Bounded):
         return super()._plus(self.number(self.lost) if total is None else total, size, share, factor)
 
     def multiply(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
+        a, b = self._moderate_beside(a, b), self._moderate_beside(b, a)
         result = super().multiply(a, b)
         zeros = [zero for zero in map(self.are_exact, (a, b)) if zero is not None]
         result = replace(result, error=replace(result.error, exactly=either(*zeros)))
@@ -92,6 +97,16 @@ class Short(Bounded):
             elif not depends_on_elements(a.high):
                 self.factors[result.high] = Factors(b.high, a.high)
         return result
+
+    def _moderate_beside(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
+        """A factor that all elements share, in doubt where its product might overflow: no product is looked at for that."""
+        if depends_on_elements(a.high) or not depends_on_elements(b.high) or not b.error.largest < self.safe:
+            return a
+        most = self.safe / MARGIN / max(b.error.largest, 1.0)
+        if a.error.largest <= most:
+            return a
+        is_large = self.less_(self.number(most), self.abs_(a.high))
+        return replace(a, error=replace(a.error, largest=most, doubt=either(a.error.doubt, is_large)))
 
     def divide(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         result = super().divide(a, b)

@@ -1,6 +1,7 @@
 """Programs whose results are the correctly rounded values of their formulas, in three levels or four.
 
-* Some float32 formulas are computed in pairs of float32 first (paired_results.py). The next level repairs what that leaves.
+* Some float32 formulas are computed in pairs of float32 first (paired_results.py), and functions of 16 bits in float32
+  (short_results.py). The next level repairs what that leaves.
 * The program itself computes in float64 with a bound of the error, and finds which results that leaves undecided
   (tested.py). Formulas that one operation rounds need no test (`rounds_once`).
 * Its repair computes undecided elements again, in sums of two float64, and finds what is undecided still.
@@ -27,7 +28,8 @@ from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import ROW_NUMBERS, Expression, Format, node, walk
 from ogive.numerics.bounded import Bounded
-from ogive.numerics.truths import except_where
+from ogive.numerics.short import Short
+from ogive.numerics.truths import either, except_where
 from ogive.passes.cost import with_undecided
 from ogive.passes.fast_path import fast_path
 from ogive.passes.paired_results import paired_results
@@ -231,16 +233,10 @@ def with_test(
     else:
         arithmetic = Bounded(Format.F64, goal=None if is_long else Format.F32)
         results, undecided = TestedReals(arithmetic, inputs, form).tested_shortly(roots, outputs)
-    source = Source(tuple(roots), arithmetic)
     short = short_results(roots, inputs, outputs, with_undecided(results, undecided))
+    path = None
     if short is None:
         path = fast_path(roots, inputs, outputs, arithmetic, with_undecided(results, undecided))
-    else:
-        single, computed, found, doubt = short
-        path = fast_path(computed, inputs, outputs, single, with_undecided(found, doubt))
-        if path is None:
-            results, undecided = found, doubt
-        # Else float64 computes blocks with large operands, of which float32 would leave many to the repair.
 
     def repair() -> Program:
         return repaired(roots, inputs, outputs, parameter_count)
@@ -251,12 +247,34 @@ def with_test(
         results,
         parameter_count=parameter_count,
         fast_path=path,
-        source=source,
+        source=Source(tuple(roots), arithmetic),
         undecided=undecided,
         repair=None if undecided is None else repair,
         decide=decide,
     )
-    return replace(made, paired=paired_results(roots, inputs, outputs, made))
+    return (
+        replace(made, paired=paired_results(roots, inputs, outputs, made)) if short is None else _before(made, *short)
+    )
+
+
+def _before(
+    made: Program,
+    single: Short,
+    computed: Sequence[Expression],
+    results: Sequence[Expression],
+    undecided: Expression | None,
+) -> Program:
+    """The program of float64 with one before it that computes in float32, and leaves large operands to it.
+
+    Where float32 computes all operands it takes the place of the program, too.
+    """
+    path = fast_path(computed, made.inputs, made.outputs, single, with_undecided(results, undecided))
+    if path is None:
+        whole = replace(made, results=tuple(results), undecided=undecided)
+        return replace(whole, paired=replace(whole, retry=lambda: made))
+    is_large = node(ops.LESS_EQUAL, (path.limit, path.magnitude), None, Format.BIT)
+    first = replace(made, results=path.results, undecided=either(path.undecided, is_large), retry=lambda: made)
+    return replace(made, paired=first)
 
 
 def repaired(

@@ -2,7 +2,7 @@
 
 Of the numbers between two of bfloat16 a tie has the first of the 16 bits that bfloat16 lacks set, and no other. So the
 test is an addition and a comparison, and what it adds rounds the number, too: where it is decided, halves do not matter.
-Float16 lacks 13 bits, where its results are normal. Below, the number is moved to where float32 has as many too few.
+Float16 has subnormal results that lack more bits: there both ends of the interval are rounded, and compared.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ __all__ = ["short_results", "upper_half"]
 #: What is undecided of results is repaired; the largest share that is worth it.
 LARGEST_SHARE = 0.02
 
-#: The bits that a format lacks of a float32, and the smallest number that has all of its own.
+#: The bits that a format lacks of a float32.
 LACKING = {Format.BF16: 16, Format.F16: 13}
-SMALLEST_NORMAL_HALF = 2.0**-14
+
+#: Below this is no tie of float16.
+FIRST_TIE_OF_HALF = 2.0**-25
 
 #: How many more undecided results an instruction is worth. A test by a mask alone takes one less.
 WORTH_AN_INSTRUCTION = 1.5
@@ -104,22 +106,39 @@ class ShortReals(TestedReals):
             return node(ops.CONVERT, (value,), None, storage), error.doubt
         if 2 * error.relative * 2.0**24 > LARGEST_SHARE * (1 << LACKING[storage]):
             raise TooShort("too many results would be undecided")
+        if storage is Format.F16 and error.absolute is None:
+            return self._half_of_both_ends(root, value, error)
         if error.absolute is not None:
             undecided = except_where(self._is_between_ties(number, error, storage), error.exactly)
             is_wide = storage is Format.BF16  # which is no tie where it is decided, but perhaps zero
-            result = upper_half(_moved(value, storage, 0)) if is_wide else node(ops.CONVERT, (value,), None, storage)
+            result = upper_half(_moved(value, 0)) if is_wide else node(ops.CONVERT, (value,), None, storage)
             return result, either(undecided, error.doubt)
-        reach = self._reach(error)
+        reach = math.ceil(error.relative * 2.0**24 + error.static / SMALLEST) - 1
         if 2 * reach > LARGEST_SHARE * (1 << LACKING[storage]):
             raise TooShort("what underflow loses is more than the smallest numbers")
         if error.static and not self._keeps_signs(root):
             raise TooShort("the sign of a number near zero is not known")
-        if storage is Format.BF16:
-            moved = _moved(value, storage, reach)
-            result, undecided = upper_half(moved), _is_near_tie(moved, storage, reach)
-        else:
-            result, undecided = node(ops.CONVERT, (value,), None, storage), self._is_near_tie_of_half(value, reach)
-        return result, either(undecided, error.doubt)
+        moved = _moved(value, reach)
+        return upper_half(moved), either(_is_near_tie(moved, reach), error.doubt)
+
+    def _half_of_both_ends(
+        self, root: Expression, value: Expression, error: Bound
+    ) -> tuple[Expression, Expression | None]:
+        """A number with a relative bound as float16, of the upper end of its interval, and whether the lower end is another.
+
+        Ends are products, which are rounded, too. What is static counts beside the first tie. Smaller numbers are zeros, and
+        have their sign.
+        """
+        beside_a_tie = error.relative + error.static / FIRST_TIE_OF_HALF + 2.0**-24
+        reach = math.ceil(beside_a_tie * WIDENED * 2.0**23) * 2.0**-23  # 1 - reach and 1 + reach are numbers of float32
+        if reach > LARGEST_SHARE * 2.0**-12:
+            raise TooShort("what underflow loses is more than the smallest numbers")
+        if error.static and not self._keeps_signs(root):
+            raise TooShort("the sign of a number near zero is not known")
+        m = self.m
+        ends = (m.mul_(value, m.number(end)) for end in (1 - reach, 1 + reach))
+        lower, upper = (node(ops.CONVERT, (end,), None, Format.F16) for end in ends)
+        return upper, either(m.not_(_are_same(lower, upper)), error.doubt)
 
     def _keeps_signs(self, root: Expression) -> bool:
         """Whether all that a choice may come to has the sign of the exact number."""
@@ -129,23 +148,6 @@ class ShortReals(TestedReals):
             if current.operation != ops.SELECT and number.error.static and m.keeps_sign(number) is not m.always:
                 return False
         return True
-
-    def _reach(self, error: Bound) -> int:
-        """How far ties are that a number may lie beyond, in units of the last place of float32, its own or the smallest."""
-        unit = SMALLEST if self.m.is_wide else SMALLEST_NORMAL_HALF * 2.0**-23
-        return math.ceil(error.relative * 2.0**24 + error.static / unit) - 1
-
-    def _is_near_tie_of_half(self, value: Expression, reach: int) -> Expression:
-        """Whether a number is nearer than its bound to a tie of float16.
-
-        Subnormal numbers of float16 are moved to where float32 has as many places too few. That rounds them by half a unit,
-        and a unit is twice as large there, beside the number, as the bound assumes.
-        """
-        m = self.m
-        least = m.number(SMALLEST_NORMAL_HALF)
-        size = m.abs_(value)
-        size = m.select_(m.less_(size, least), m.add_(size, least), size)
-        return _is_near_tie(_moved(size, Format.F16, reach), Format.F16, reach)
 
     def _is_between_ties(self, number: DoubleWord, error: Bound, storage: Format) -> Expression:
         """Whether the ends of the interval that a number lies in do not round alike: of one whose bound runs beside it."""
@@ -157,26 +159,30 @@ class ShortReals(TestedReals):
         reach = m.select_(m.less_(reach, m.number(UNREACHABLE)), reach, m.number(UNREACHABLE))
         ends = (m.sub_(number.high, reach), m.add_(number.high, reach))
         if storage is Format.BF16:
-            differing = _whole(ops.EXCLUSIVE_OR, *(_moved(end, storage, 0) for end in ends))
+            differing = _whole(ops.EXCLUSIVE_OR, *(_moved(end, 0) for end in ends))
             upper = _whole(ops.AND, differing, _unsigned(0xFFFF0000))
             return m.not_(node(ops.EQUAL, (upper, _unsigned(0)), None, Format.BIT))
-        rounded = (node(ops.BITCAST, (node(ops.CONVERT, (end,), None, storage),), None, Format.U16) for end in ends)
-        return m.not_(node(ops.EQUAL, tuple(rounded), None, Format.BIT))
+        return m.not_(_are_same(*(node(ops.CONVERT, (end,), None, storage) for end in ends)))
 
 
-def _moved(value: Expression, storage: Format, reach: int) -> Expression:
-    """The bits of a number, with half a unit of the last place of 16 bits added, and more."""
-    return _whole(ops.ADD, _bits(value), _unsigned((1 << (LACKING[storage] - 1)) + reach))
+def _are_same(a: Expression, b: Expression) -> Expression:
+    """Whether two numbers of 16 bits have the same ones."""
+    bits = tuple(node(ops.BITCAST, (number,), None, Format.U16) for number in (a, b))
+    return node(ops.EQUAL, bits, None, Format.BIT)
 
 
-def _is_near_tie(moved: Expression, storage: Format, reach: int) -> Expression:
+def _moved(value: Expression, reach: int) -> Expression:
+    """The bits of a number, with half a unit of the last place of bfloat16 added, and more."""
+    return _whole(ops.ADD, _bits(value), _unsigned((1 << 15) + reach))
+
+
+def _is_near_tie(moved: Expression, reach: int) -> Expression:
     """Whether a number, moved so, is nearer than that to a tie."""
-    lacking = LACKING[storage]
     most = 2 * reach
-    mask = (1 << lacking) - (1 << most.bit_length())
     if most.bit_length() <= 2 or (1 << most.bit_length()) <= WORTH_AN_INSTRUCTION * (most + 1):
+        mask = (1 << 16) - (1 << most.bit_length())
         return node(ops.EQUAL, (_whole(ops.AND, moved, _unsigned(mask)), _unsigned(0)), None, Format.BIT)
-    rest = _whole(ops.AND, moved, _unsigned((1 << lacking) - 1))
+    rest = _whole(ops.AND, moved, _unsigned(0xFFFF))
     return node(ops.LESS, (rest, _unsigned(most + 1)), None, Format.BIT)
 
 

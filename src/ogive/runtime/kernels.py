@@ -121,12 +121,17 @@ def kept_or_made(
 
 
 def first_level(program: Program, target: Target) -> Program:
-    """What a target computes first: a program in pairs of float32, where there is one, and the target has tables for which it pays."""
+    """What a target computes first: a program in float32, where there is one. Pairs need tables, for which they must pay."""
     paired = program.paired
-    if paired is None or not target.has_tables:
+    if paired is None:
         return program
+    from ogive import operations as ops
+    from ogive.expression import walk
     from ogive.passes.cost import usual_cost
 
+    is_of_16_bits = {t.bits for t in (*program.inputs, *program.outputs)} == {16}
+    if not target.has_tables and not (is_of_16_bits and all(n.operation is not ops.TABLE for n in walk(*paired.roots))):
+        return program
     return paired if 100 * usual_cost(paired) <= target.tuning.cost_of_pairs * usual_cost(program) else program
 
 
