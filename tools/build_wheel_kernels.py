@@ -23,11 +23,12 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive.backends.target import TARGETS, Target
+from ogive.backends.target import TARGETS, Target, host_target
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, named
 from ogive.contracts import CONTRACTS
@@ -64,12 +65,12 @@ def catalogue() -> Iterator[Formula]:
                         yield formula
 
 
-def never_repaired(formulas: Iterable[Formula]) -> frozenset[str]:
-    """The identities of formulas whose kernel decides every result there is: of one tensor of 16 bits, and no parameters.
+def later_kernels(formulas: Iterable[Formula]) -> dict[str, int]:
+    """How many kernels there are work for behind the first, by formulas' identities: those of one tensor of 16 bits.
 
-    All inputs are tried. Which results are undecided is the same on every target.
+    All inputs are tried. Which results a program leaves undecided is the same on every target. With parameters none is known.
     """
-    found = set()
+    found = {}
     for formula in formulas:
         if len(formula.inputs) == 1 and formula.inputs[0].bits == 16 and not formula.parameter_count:
             if formula.is_row_wise or not formula.program.later:
@@ -77,26 +78,27 @@ def never_repaired(formulas: Iterable[Formula]) -> frozenset[str]:
             ufunc = make_ufunc("kernel", formula, [])
             with np.errstate(all="ignore"):
                 ufunc(np.arange(1 << 16, dtype=np.uint16).view(formula.inputs[0].numpy))
-            elements, retried, repaired, *_ = kernel_of(formula).counts
+            elements, *of_later, _, _ = kernel_of(formula).counts
             assert elements == 1 << 16
-            if not retried and not repaired:
-                found.add(formula.identity)
-    return frozenset(found)
+            is_retried = first_level(formula.program, host_target()).retry is not None
+            found[formula.identity] = sum(count > 0 for count in of_later[0 if is_retried else 1 : 2])
+    return found
 
 
 def make_pack(
-    target: Target, formulas: Sequence[Formula] | None = None, without_repair: frozenset[str] = frozenset()
+    target: Target, formulas: Sequence[Formula] | None = None, later_of: Mapping[str, int] = MappingProxyType({})
 ) -> bytes:
     """The pack of a target: the kernels of the catalogue, or of these formulas, and those that belong to them.
 
-    ``without_repair`` has the identities of formulas whose repair is left out.
+    ``later_of`` says how many kernels behind the first are taken, of some formulas by their identities; of others all.
     """
     kernels, repairs = list[wheel_kernels.Packed](), list[wheel_kernels.Packed]()
     for formula in formulas or catalogue():
         program, identity = first_level(formula.program, target), formula.identity
         known = _add(kernels, identity, program, target)
         before = program
-        for later in () if identity in without_repair else program.later:
+        count = later_of.get(identity) if program is first_level(formula.program, host_target()) else None
+        for later in program.later[:count]:
             of_later = identity_of_retry if before.retry is not None else identity_of_repair
             _add(repairs, identity := of_later(identity), later, target)
             before = later
@@ -154,8 +156,8 @@ def add_to_wheel(wheel: Path, to: Path, packs: Mapping[str, bytes] | None = None
         what = f"{wheel.name} was built from other sources: {', '.join(different[:3])}"
         raise OgiveError(message("build_wheel_kernels", what, way_out="Run this command with the sources of the wheel"))
     if packs is None:
-        without = never_repaired(catalogue())
-        packs = {target.name: make_pack(target, None, without) for target in targets_of_wheel(wheel.name)}
+        later_of = later_kernels(catalogue())
+        packs = {target.name: make_pack(target, None, later_of) for target in targets_of_wheel(wheel.name)}
     for name, data in packs.items():
         files[f"ogive/{wheel_kernels.FOLDER}/{name}.pack"] = data, 0o644 << 16
     record = next(name for name in files if name.endswith(".dist-info/RECORD"))
@@ -190,13 +192,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add.add_argument("--to", type=Path, default=Path("dist"), help="where the new wheel goes: dist")
     given = parser.parse_args(arguments)
     os.environ["OGIVE_PACKS"] = "off"
-    without = never_repaired(catalogue())
+    later_of = later_kernels(catalogue())
     if given.command == "build":
         for name in given.targets or TARGETS:
             if name not in TARGETS:
                 parser.error(f"{name} is no target: {', '.join(TARGETS)}")
             given.folder.mkdir(parents=True, exist_ok=True)
-            data = make_pack(TARGETS[name], None, without)
+            data = make_pack(TARGETS[name], None, later_of)
             (given.folder / f"{name}.pack").write_bytes(data)
             print(f"{hashlib.sha256(data).hexdigest()}  {given.folder / name}.pack  {len(data):,} bytes")
     else:
@@ -206,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             key = tuple(target.triple for target in targets)
             if key not in made:
                 with ProcessPoolExecutor() as processes:
-                    packs = processes.map(partial(make_pack, without_repair=without), targets)
+                    packs = processes.map(partial(make_pack, later_of=later_of), targets)
                     made[key] = dict(zip([t.name for t in targets], packs, strict=True))
             new = add_to_wheel(wheel, given.to, made[key])
             print(f"{hashlib.sha256(new.read_bytes()).hexdigest()}  {new}  {new.stat().st_size:,} bytes")

@@ -199,6 +199,12 @@ class Program:
         return (*reduced, *kept, *self.results, *undecided)
 
     @property
+    def is_in_pairs(self) -> bool:
+        """Whether numbers are pairs of float32, which need tables in registers: so are all in float32 but those of 16 bits."""
+        has_tables = any(current.operation is ops.TABLE for current in walk(*self.roots))
+        return has_tables or any(t.bits != 16 for t in (*self.inputs, *self.outputs))
+
+    @property
     def size(self) -> int:
         """How many instructions an element takes."""
         return sum(1 for current in varying(self.roots) if current.operands)

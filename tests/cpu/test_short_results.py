@@ -86,7 +86,7 @@ def test_two_operands(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     found = computed(ogive.swiglu, short, {}, x, y)
     monkeypatch.setattr(exact, "short_results", lambda *_: None)
     long = program(ogive.swiglu, dtype, {})
-    assert computes_in_float32(short)
+    assert computes_in_float32(short) == (dtype == np.float16)  # bounds of bfloat16 run beside the numbers
     assert not computes_in_float32(long)
     assert_same_bits(found, computed(ogive.swiglu, long, {}, x, y), x, y)
 

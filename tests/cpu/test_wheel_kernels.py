@@ -355,14 +355,14 @@ def test_the_catalogue_has_every_public_operator():
                 assert computation.under(op.computation(signature), contract).identity in known, name
 
 
-def test_a_repair_is_left_out_where_every_input_is_decided():
-    """Of all numbers of bfloat16, the kernel of softsign decides every one, that of exp all but some."""
-    softsign, exp = (
+def test_later_kernels_are_left_out_that_no_input_needs():
+    """Of all numbers of bfloat16, the kernel of softsign and its retry decide every one, those of log all but some."""
+    softsign, log = (
         op.computation(next(s for s in op.signatures if s.inputs[0].name == "bfloat16"))
-        for op in (ogive.softsign, ogive.exp)
+        for op in (ogive.softsign, ogive.log)
     )
-    without = build_wheel_kernels.never_repaired([softsign, exp])
-    assert without == {softsign.identity}
-    assert softsign.program.repair is not None
-    packs = [build_wheel_kernels.make_pack(host_target(), [softsign], chosen) for chosen in (without, frozenset())]
+    later_of = build_wheel_kernels.later_kernels([softsign, log])
+    assert later_of == {softsign.identity: 1, log.identity: 1}
+    assert [len(kernels.first_level(one.program, host_target()).later) for one in (softsign, log)] == [2, 1]
+    packs = [build_wheel_kernels.make_pack(host_target(), [softsign], chosen) for chosen in (later_of, {})]
     assert len(packs[0]) < len(packs[1])

@@ -4,29 +4,44 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 
 __all__ = [
-    "is_half",
+    "are_same",
+    "have_same_halves",
+    "is_near_tie",
+    "is_short",
+    "moved_by_half",
     "normal_single_to_odd",
     "product_to_odd",
     "single_to_odd",
     "to_integer",
     "to_odd",
+    "upper_half",
+    "with_zeros_below",
 ]
+
+#: How many more undecided results an instruction is worth. A test by a mask alone takes one less.
+WORTH_AN_INSTRUCTION = 1.5
 
 UNSIGNED = {Format.I32: Format.U32, Format.I64: Format.U64}
 
 
-def is_half(exact: Fraction | float) -> bool:
-    """Whether this is zero or a normal number of float16."""
-    is_normal = isinstance(exact, Fraction) and 2.0**-14 <= abs(exact) <= 65504  # the floats are infinity, NaN and -0
-    return exact == 0 or (is_normal and float(np.float16(float(exact))) == exact)
+#: The smallest normal numbers of 16 bits, and numbers above which none is asked about.
+NORMAL = {Format.F16: (2.0**-14, 65504.0), Format.BF16: (2.0**-126, 2.0**127)}
+
+
+def is_short(exact: Fraction | float, storage: Format) -> bool:
+    """Whether this is zero or a normal number of 16 bits."""
+    if exact == 0 or not isinstance(exact, Fraction):  # the floats are infinity, NaN and -0
+        return exact == 0
+    least, most = NORMAL[storage]
+    numerator, denominator = abs(exact).as_integer_ratio()
+    odd = numerator // (numerator & -numerator)
+    return least <= abs(exact) <= most and not denominator & (denominator - 1) and odd < 1 << storage.precision
 
 
 def product_to_odd(m: Arithmetic, a: Expression, b: Expression, storage: Format) -> Expression:
@@ -82,6 +97,51 @@ def normal_single_to_odd(value: Expression) -> Expression:
     odd = node(ops.OR, (bits, carried), None, Format.I64)
     cut = node(ops.AND, (odd, whole(~surplus.attribute)), None, Format.I64)
     return node(ops.CONVERT, (node(ops.BITCAST, (cut,), None, Format.F64),), None, Format.F32)
+
+
+def moved_by_half(value: Expression, reach: int) -> Expression:
+    """The bits of a float32, with half a unit of the last place of bfloat16 added, and more units of its own."""
+    return _whole(ops.ADD, node(ops.BITCAST, (value,), None, Format.U32), (1 << 15) + reach)
+
+
+def upper_half(moved: Expression) -> Expression:
+    """The bfloat16 number that it is rounded to."""
+    upper = node(ops.CONVERT, (node(ops.SHIFT_RIGHT, (moved,), 16, Format.U32),), None, Format.U16)
+    return node(ops.BITCAST, (upper,), None, Format.BF16)
+
+
+def with_zeros_below(moved: Expression) -> Expression:
+    """The bits of that number as a float32."""
+    return _whole(ops.AND, moved, 0xFFFF0000)
+
+
+def have_same_halves(a: Expression, b: Expression) -> Expression:
+    """Whether two numbers, moved so, are rounded to the same one."""
+    differing = node(ops.EXCLUSIVE_OR, (a, b), None, Format.U32)
+    return node(ops.EQUAL, (_whole(ops.AND, differing, 0xFFFF0000), _unsigned(0)), None, Format.BIT)
+
+
+def is_near_tie(moved: Expression, reach: int) -> Expression:
+    """Whether a number, moved so, is nearer to a tie than that."""
+    most = 2 * reach
+    if most.bit_length() <= 2 or (1 << most.bit_length()) <= WORTH_AN_INSTRUCTION * (most + 1):
+        mask = (1 << 16) - (1 << most.bit_length())
+        return node(ops.EQUAL, (_whole(ops.AND, moved, mask), _unsigned(0)), None, Format.BIT)
+    return node(ops.LESS, (_whole(ops.AND, moved, 0xFFFF), _unsigned(most + 1)), None, Format.BIT)
+
+
+def are_same(a: Expression, b: Expression) -> Expression:
+    """Whether two numbers of 16 bits have the same ones."""
+    bits = tuple(node(ops.BITCAST, (number,), None, Format.U16) for number in (a, b))
+    return node(ops.EQUAL, bits, None, Format.BIT)
+
+
+def _whole(operation: ops.Operation, a: Expression, b: int) -> Expression:
+    return node(operation, (a, _unsigned(b)), None, Format.U32)
+
+
+def _unsigned(value: int) -> Expression:
+    return node(ops.CONSTANT, (), value, Format.U32)
 
 
 def to_integer(m: Arithmetic, a: DoubleWord, result: ElementType) -> Expression:

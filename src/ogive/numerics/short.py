@@ -14,6 +14,7 @@ import numpy as np
 
 from ogive import operations as ops
 from ogive.expression import Expression, Format, depends_on_elements
+from ogive.numerics.bound import Bound
 from ogive.numerics.bounded import Bounded
 from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.truths import both, either, except_where
@@ -86,8 +87,22 @@ class Short(Bounded):
             return total
         return super()._plus(self.number(self.lost) if total is None else total, size, share, factor)
 
+    def add(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
+        """A sum; one of an exact number and the product of two is rounded once, so it has no part of the product's bound."""
+        for product, other in ((a, b), (b, a)):
+            found = self.factors.get(product.high)
+            if found is not None and found.rest is None and other.error.is_exact:
+                other = self._moderate_beside(other, product, 1.0)
+                largest = product.error.largest + other.error.largest
+                doubt = either(product.error.doubt, other.error.doubt)
+                high = self.fma_(found.x, found.w, other.high)
+                error = Bound(self.unit, self.lost, None, doubt, None, 0.0, largest, keeps_sign=self.always)
+                return self._made(DoubleWord(high, interval=a.interval + b.interval), error)
+        return super().add(a, b)
+
     def multiply(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
-        a, b = self._moderate_beside(a, b), self._moderate_beside(b, a)
+        a, b = (self._moderate_beside(x, y, max(y.error.largest, 1.0)) for x, y in ((a, b), (b, a)))
+        a, b = map(self._as_large_as_it_lies, (a, b))
         result = super().multiply(a, b)
         zeros = [zero for zero in map(self.are_exact, (a, b)) if zero is not None]
         result = replace(result, error=replace(result.error, exactly=either(*zeros)))
@@ -98,11 +113,15 @@ class Short(Bounded):
                 self.factors[result.high] = Factors(b.high, a.high)
         return result
 
-    def _moderate_beside(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
-        """A factor that all elements share, in doubt where its product might overflow: no product is looked at for that."""
+    def _as_large_as_it_lies(self, a: DoubleWord) -> DoubleWord:
+        largest = min(a.error.largest, a.interval.largest_magnitude)
+        return replace(a, error=replace(a.error, largest=largest))
+
+    def _moderate_beside(self, a: DoubleWord, b: DoubleWord, times: float) -> DoubleWord:
+        """A number that all elements share, in doubt where results might overflow by it: no result is looked at for that."""
         if depends_on_elements(a.high) or not depends_on_elements(b.high) or not b.error.largest < self.safe:
             return a
-        most = self.safe / MARGIN / max(b.error.largest, 1.0)
+        most = self.safe / MARGIN / times
         if a.error.largest <= most:
             return a
         is_large = self.less_(self.number(most), self.abs_(a.high))

@@ -26,8 +26,9 @@ import numpy as np
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.expression import ROW_NUMBERS, Expression, Format, node, walk
+from ogive.expression import ROW_NUMBERS, STORAGE, Expression, Format, is_extreme, node, walk
 from ogive.numerics.bounded import Bounded
+from ogive.numerics.machine import Machine
 from ogive.numerics.short import Short
 from ogive.numerics.truths import either, except_where
 from ogive.passes.cost import with_undecided
@@ -36,14 +37,11 @@ from ogive.passes.paired_results import paired_results
 from ogive.passes.short_results import short_results
 from ogive.passes.tested import TestedReals
 from ogive.passes.tested_doubles import TestedDoubles
+from ogive.passes.untested_elements import is_of_16_bits, is_sum
 from ogive.program import MASK, Number, Program, Source, substituted
 
 if TYPE_CHECKING:
     from ogive.near_zero import Line
-from ogive.expression import is_extreme
-from ogive.numerics.machine import Machine
-from ogive.numerics.rounded_results import is_half
-from ogive.passes.untested_elements import is_sum
 
 __all__ = [
     "computes_in",
@@ -123,7 +121,7 @@ class _Formulas:
         if output.name == "float32":
             return are_exact or (operation in (ops.ADD, ops.SUBTRACT) and self._is_fma(*operands))
         if operation in (ops.DIVIDE, ops.SQUARE_ROOT):
-            return output.name == "float16" and all(map(self._is_half, operands))
+            return all(is_of_16_bits(n, self.inputs, STORAGE[output.name]) for n in operands)
         return are_exact
 
     def _is_fma(self, a: Expression, b: Expression) -> bool:
@@ -131,11 +129,6 @@ class _Formulas:
             product.operation == ops.MULTIPLY and all(map(self.is_exact, (*product.operands, other)))
             for product, other in ((a, b), (b, a))
         )
-
-    def _is_half(self, root: Expression) -> bool:
-        if root.operation == ops.CONSTANT:
-            return bool(is_half(root.attribute))
-        return root.operation == ops.INPUT and self.inputs[root.attribute].name == "float16"
 
     def _is_clamp(self, root: Expression) -> bool:
         """Whether this is the larger or smaller of a result and a constant: it may be chosen after rounding.
@@ -235,7 +228,9 @@ def with_test(
         results, undecided = TestedReals(arithmetic, inputs, form).tested_shortly(roots, outputs)
     short = short_results(roots, inputs, outputs, with_undecided(results, undecided))
     path = None
-    if short is None:
+    if short is not None:
+        results, undecided = TestedReals(arithmetic, inputs, form, is_sharp=True).tested_shortly(roots, outputs)
+    else:
         path = fast_path(roots, inputs, outputs, arithmetic, with_undecided(results, undecided))
 
     def repair() -> Program:

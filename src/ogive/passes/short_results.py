@@ -12,17 +12,18 @@ from collections.abc import Sequence
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.expression import STORAGE, Expression, Format, depends_on_elements, node, walk
+from ogive.expression import STORAGE, Expression, Format, node, walk
 from ogive.numerics.bound import Bound
 from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.elementary.short_functions import short_rule
+from ogive.numerics.rounded_results import are_same, have_same_halves, is_near_tie, moved_by_half, upper_half
 from ogive.numerics.short import Short, TooShort
 from ogive.numerics.truths import either, except_where
 from ogive.passes.cost import cost, with_undecided
 from ogive.passes.identities import without_sums
 from ogive.passes.tested import TestedReals
 
-__all__ = ["short_results", "upper_half"]
+__all__ = ["short_results"]
 
 #: What is undecided of results is repaired; the largest share that is worth it.
 LARGEST_SHARE = 0.02
@@ -32,9 +33,6 @@ LACKING = {Format.BF16: 16, Format.F16: 13}
 
 #: Below this is no tie of float16.
 FIRST_TIE_OF_HALF = 2.0**-25
-
-#: How many more undecided results an instruction is worth. A test by a mask alone takes one less.
-WORTH_AN_INSTRUCTION = 1.5
 
 #: What the end of an interval and a bound computed in float32 are wrong by themselves.
 ROUNDED = 2.0**-23
@@ -57,8 +55,6 @@ def short_results(
 
     ``long`` is what float64 computes.
     """
-    if not any(n.operation.lowering is not None and depends_on_elements(n) for n in walk(*roots)):
-        return None  # of sums and products float64 leaves next to nothing undecided, also beside ties
     names = {t.name for t in outputs}
     if len(names) != 1 or not names <= {"float16", "bfloat16"} or not {t.name for t in inputs} <= names:
         return None
@@ -104,6 +100,8 @@ class ShortReals(TestedReals):
         value = self._canonical(root, number.high)
         if error.is_exact or self._is_sum_of_exact(root, storage):
             return node(ops.CONVERT, (value,), None, storage), error.doubt
+        if any(self._is_sum_of_exact(chosen, storage) for chosen in walk(root, operands=self._chosen_among)):
+            raise TooShort("a choice of sums, of which every other one may be a tie")
         if 2 * error.relative * 2.0**24 > LARGEST_SHARE * (1 << LACKING[storage]):
             raise TooShort("too many results would be undecided")
         if storage is Format.F16 and error.absolute is None:
@@ -111,15 +109,15 @@ class ShortReals(TestedReals):
         if error.absolute is not None:
             undecided = except_where(self._is_between_ties(number, error, storage), error.exactly)
             is_wide = storage is Format.BF16  # which is no tie where it is decided, but perhaps zero
-            result = upper_half(_moved(value, 0)) if is_wide else node(ops.CONVERT, (value,), None, storage)
+            result = upper_half(moved_by_half(value, 0)) if is_wide else node(ops.CONVERT, (value,), None, storage)
             return result, either(undecided, error.doubt)
         reach = math.ceil(error.relative * 2.0**24 + error.static / SMALLEST) - 1
         if 2 * reach > LARGEST_SHARE * (1 << LACKING[storage]):
             raise TooShort("what underflow loses is more than the smallest numbers")
         if error.static and not self._keeps_signs(root):
             raise TooShort("the sign of a number near zero is not known")
-        moved = _moved(value, reach)
-        return upper_half(moved), either(_is_near_tie(moved, reach), error.doubt)
+        moved = moved_by_half(value, reach)
+        return upper_half(moved), either(is_near_tie(moved, reach), error.doubt)
 
     def _half_of_both_ends(
         self, root: Expression, value: Expression, error: Bound
@@ -138,7 +136,7 @@ class ShortReals(TestedReals):
         m = self.m
         ends = (m.mul_(value, m.number(end)) for end in (1 - reach, 1 + reach))
         lower, upper = (node(ops.CONVERT, (end,), None, Format.F16) for end in ends)
-        return upper, either(m.not_(_are_same(lower, upper)), error.doubt)
+        return upper, either(m.not_(are_same(lower, upper)), error.doubt)
 
     def _keeps_signs(self, root: Expression) -> bool:
         """Whether all that a choice may come to has the sign of the exact number."""
@@ -159,46 +157,5 @@ class ShortReals(TestedReals):
         reach = m.select_(m.less_(reach, m.number(UNREACHABLE)), reach, m.number(UNREACHABLE))
         ends = (m.sub_(number.high, reach), m.add_(number.high, reach))
         if storage is Format.BF16:
-            differing = _whole(ops.EXCLUSIVE_OR, *(_moved(end, 0) for end in ends))
-            upper = _whole(ops.AND, differing, _unsigned(0xFFFF0000))
-            return m.not_(node(ops.EQUAL, (upper, _unsigned(0)), None, Format.BIT))
-        return m.not_(_are_same(*(node(ops.CONVERT, (end,), None, storage) for end in ends)))
-
-
-def _are_same(a: Expression, b: Expression) -> Expression:
-    """Whether two numbers of 16 bits have the same ones."""
-    bits = tuple(node(ops.BITCAST, (number,), None, Format.U16) for number in (a, b))
-    return node(ops.EQUAL, bits, None, Format.BIT)
-
-
-def _moved(value: Expression, reach: int) -> Expression:
-    """The bits of a number, with half a unit of the last place of bfloat16 added, and more."""
-    return _whole(ops.ADD, _bits(value), _unsigned((1 << 15) + reach))
-
-
-def _is_near_tie(moved: Expression, reach: int) -> Expression:
-    """Whether a number, moved so, is nearer than that to a tie."""
-    most = 2 * reach
-    if most.bit_length() <= 2 or (1 << most.bit_length()) <= WORTH_AN_INSTRUCTION * (most + 1):
-        mask = (1 << 16) - (1 << most.bit_length())
-        return node(ops.EQUAL, (_whole(ops.AND, moved, _unsigned(mask)), _unsigned(0)), None, Format.BIT)
-    rest = _whole(ops.AND, moved, _unsigned(0xFFFF))
-    return node(ops.LESS, (rest, _unsigned(most + 1)), None, Format.BIT)
-
-
-def upper_half(moved: Expression) -> Expression:
-    """The bfloat16 number that it is rounded to."""
-    upper = node(ops.CONVERT, (node(ops.SHIFT_RIGHT, (moved,), 16, Format.U32),), None, Format.U16)
-    return node(ops.BITCAST, (upper,), None, Format.BF16)
-
-
-def _whole(operation: ops.Operation, a: Expression, b: Expression) -> Expression:
-    return node(operation, (a, b), None, Format.U32)
-
-
-def _bits(value: Expression) -> Expression:
-    return node(ops.BITCAST, (value,), None, Format.U32)
-
-
-def _unsigned(value: int) -> Expression:
-    return node(ops.CONSTANT, (), value, Format.U32)
+            return m.not_(have_same_halves(*(moved_by_half(end, 0) for end in ends)))
+        return m.not_(are_same(*(node(ops.CONVERT, (end,), None, storage) for end in ends)))

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, node, walk
@@ -18,7 +20,17 @@ from ogive.numerics.bound import Beyond, Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded
 from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.elementary.propagation import bounded
-from ogive.numerics.rounded_results import normal_single_to_odd, single_to_odd, to_integer, to_odd
+from ogive.numerics.rounded_results import (
+    are_same,
+    is_near_tie,
+    moved_by_half,
+    normal_single_to_odd,
+    single_to_odd,
+    to_integer,
+    to_odd,
+    upper_half,
+    with_zeros_below,
+)
 from ogive.numerics.truths import both, either, except_where
 from ogive.passes.conversions import fewer_conversions
 from ogive.passes.real_lowering import RealLowering
@@ -59,6 +71,20 @@ class TestedReals(RealLowering):
 
     __test__ = False  # to pytest this is no test
     m: Bounded
+
+    def __init__(
+        self,
+        arithmetic: Bounded,
+        inputs: tuple[ElementType, ...],
+        parameters: Format | None = None,
+        *,
+        is_sharp: bool = False,
+    ) -> None:
+        super().__init__(arithmetic, inputs, parameters)
+        self.is_sharp = is_sharp
+        """Whether results of 16 bits are rounded from float64, not from float32: so fewer are undecided."""
+        self.in_16_bits: dict[Expression, Expression] = {}
+        """Numbers of float32 that have been rounded to 16 bits already."""
 
     def tested(
         self, roots: Sequence[Expression], outputs: Sequence[ElementType]
@@ -103,8 +129,25 @@ class TestedReals(RealLowering):
 
     def _stored(self, root: Expression, value: Expression, storage: Format) -> Expression:
         """The result in the format of its element type."""
+        if value in self.in_16_bits:
+            return self.in_16_bits[value]
         value = self._canonical(root, value)
+        if storage is Format.BF16 and self._is_in_16_bits(value):
+            return upper_half(node(ops.BITCAST, (value,), None, Format.U32))
         return value if value.format is storage else node(ops.CONVERT, (value,), None, storage)
+
+    def _is_in_16_bits(self, value: Expression) -> bool:
+        """Whether a float32 has the lower half of a bfloat16: none."""
+        for current in walk(value, operands=lambda n: n.operands[1:] if n.operation is ops.SELECT else ()):
+            if current.operation is ops.CONSTANT:
+                has_none = not np.float32(current.attribute).view(np.uint32) & 0xFFFF
+            elif current.operation is ops.CONVERT:
+                has_none = current.operands[0].format is Format.BF16
+            else:
+                has_none = current.operation is ops.SELECT or current in self.in_16_bits
+            if not has_none:
+                return False
+        return True
 
     def _condition(self, root: Expression) -> Expression:
         """The truth value that a choice between results depends on."""
@@ -156,7 +199,7 @@ class TestedReals(RealLowering):
             if error.absolute is not None and number.interval.low < 0:  # -0 + 0 is 0, but -0 - 0 is -0
                 differing = node(ops.AND, (differing, m.not_(m.equal_(*(n.high for n in ends)))), None, Format.BIT)
             return low, either(differing, error.doubt)
-        return self._tested_16_bits(number, error, storage)
+        return self._tested_16_bits(root, number, error, storage)
 
     def _open(self, error: Bound, differing: Expression | None) -> Expression | None:
         """Where a result is undecided whose ends differ there: vast numbers are infinite, and NaN is decided."""
@@ -205,11 +248,21 @@ class TestedReals(RealLowering):
         return node(ops.EQUAL, (upper, _unsigned(0)), None, Format.BIT)
 
     def _tested_16_bits(
-        self, number: DoubleWord, error: Bound, storage: Format
+        self, root: Expression, number: DoubleWord, error: Bound, storage: Format
     ) -> tuple[Expression, Expression | None]:
-        """The number and its ends are rounded to float32 on the way: with that as a part of the error, it is no loss."""
+        """The number is rounded to float32 first: where that is no tie of 16 bits, it lies where the number does.
+
+        Where the bound runs beside the number, its ends are rounded so, too, with that as a part of the error.
+        """
         m = self.m
+        if self.is_sharp:
+            low, high = (
+                node(ops.CONVERT, (self._rounded(end, storage),), None, storage) for end in self._ends(number, error)
+            )
+            return self._rounded(self.beyond(number, error), storage), either(differ(low, high), error.doubt)
         sign_is_known = error.absolute is None and error.static <= NEXT_TO_NOTHING
+        if sign_is_known and error.relative < LARGEST_NEAR_TIE:
+            return self._short_of_single(root, number.high, error, storage)
         static = error.static + (SMALLEST_SINGLE if storage is Format.BF16 else 0.0)
         error = replace(error, relative=error.relative + SINGLE_ROUNDING, static=static)
         ends = []
@@ -219,6 +272,31 @@ class TestedReals(RealLowering):
             ends.append(node(ops.SHIFT_LEFT, (bits,), 1, Format.U16) if sign_is_known else bits)
         undecided = m.not_(node(ops.EQUAL, tuple(ends), None, Format.BIT))
         return node(ops.CONVERT, (number.high,), None, Format.F32), either(undecided, error.doubt)
+
+    def _short_of_single(
+        self, root: Expression, value: Expression, error: Bound, storage: Format
+    ) -> tuple[Expression, Expression | None]:
+        """A float32 that becomes the result, and whether the number may be a tie, or lie on the other side of one.
+
+        That float32 is wrong by half a unit of its last place and next to nothing more, so the number lies between its
+        neighbours. Products with what is next to one are these neighbours, or the ones after them.
+        """
+        m = self.m
+        single = self._canonical(root, node(ops.CONVERT, (value,), None, Format.F32))
+        if storage is Format.BF16:
+            moved = moved_by_half(single, 0)
+            undecided = is_near_tie(moved, 0)
+            single = node(ops.BITCAST, (with_zeros_below(moved),), None, Format.F32)
+            self.in_16_bits[single] = upper_half(moved)
+        else:
+            ends = (
+                node(ops.MULTIPLY, (single, node(ops.CONSTANT, (), end, Format.F32)), None, Format.F32)
+                for end in (1 - 2.0**-24, 1 + 2.0**-23)
+            )
+            lower, upper = (node(ops.CONVERT, (end,), None, storage) for end in ends)
+            undecided = m.not_(are_same(lower, upper))
+            self.in_16_bits[single] = upper
+        return single, either(undecided, error.doubt)
 
     def _rounded(self, number: DoubleWord, storage: Format) -> Expression:
         """The number as float32, to odd for 16 bits. One of two words may be rounded to odd to one first."""

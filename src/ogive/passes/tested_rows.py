@@ -36,6 +36,7 @@ from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.interval import Interval
+from ogive.numerics.rounded_results import upper_half
 from ogive.numerics.truths import both, either, except_where, nowhere
 from ogive.passes.row_lowering import RowLowering
 from ogive.passes.row_numbers import (
@@ -50,8 +51,7 @@ from ogive.passes.row_numbers import (
     weighted_exponential,
     within_row,
 )
-from ogive.passes.short_results import upper_half
-from ogive.passes.tested import ROUNDED, TestedReals, differ
+from ogive.passes.tested import ROUNDED, TestedReals
 from ogive.program import Reduction, Stage, Summation, stored_operand
 
 __all__ = ["RowsInTwoWords", "TestedRows", "UnboundedError"]
@@ -122,6 +122,7 @@ class TestedRows(RowLowering, TestedReals):
         self, arithmetic: Bounded, inputs: tuple[ElementType, ...], parameters: Format, *, reduces: bool = False
     ) -> None:
         super().__init__(arithmetic, inputs, parameters)
+        self.is_sharp = True  # rows are repaired as a whole
         is_alone = arithmetic.extended or reduces
         self.rows = self if is_alone else TestedRows(Bounded(Format.F64), inputs, parameters)
         """What computes the numbers that a row has one of."""
@@ -136,8 +137,6 @@ class TestedRows(RowLowering, TestedReals):
         """The largest or smallest number of a row -> which elements are known to equal it."""
         self.sizes: dict[Expression, Expression] = {}
         """What is summed -> about the sum of its magnitudes."""
-        self.rounded_to_16_bits: set[Expression] = set()
-        """Numbers of float32 that are numbers of 16 bits already."""
         self.differences: int | None = None
         """The reduction that is zero if all operands of a row are finite, and NaN if not."""
 
@@ -839,18 +838,14 @@ class TestedRows(RowLowering, TestedReals):
         ]
 
     def _tested_16_bits(
-        self, number: DoubleWord, error: Bound, storage: Format
+        self, root: Expression, number: DoubleWord, error: Bound, storage: Format
     ) -> tuple[Expression, Expression | None]:
-        """Rows are long, and repaired as a whole: so the test is sharp."""
         if not self.m.extended and error.absolute is None and error.static <= NEXT_TO_NOTHING:
-            return self._rounded_to_16_bits(number.high, error, storage)
-        low, high = (
-            node(ops.CONVERT, (self._rounded(end, storage),), None, storage) for end in self._ends(number, error)
-        )
-        return self._rounded(self.beyond(number, error), storage), either(differ(low, high), error.doubt)
+            return self._rounded_to_16_bits(root, number.high, error, storage)
+        return super()._tested_16_bits(root, number, error, storage)
 
     def _rounded_to_16_bits(
-        self, value: Expression, error: Bound, storage: Format
+        self, root: Expression, value: Expression, error: Bound, storage: Format
     ) -> tuple[Expression, Expression | None]:
         """A number with a relative bound, rounded by an addition to its bits, which tells ties, too.
 
@@ -871,13 +866,10 @@ class TestedRows(RowLowering, TestedReals):
         rounded = m.make(ops.COPY_SIGN, rounded, value)
         undecided = node(ops.LESS, (rest, _long(2 * reach + 1)), None, Format.BIT)
         found = node(ops.CONVERT, (rounded,), None, Format.F32)
-        self.rounded_to_16_bits.add(found)
+        if storage is Format.BF16:
+            bits = node(ops.BITCAST, (self._canonical(root, found),), None, Format.U32)
+            self.in_16_bits[found] = upper_half(bits)
         return found, either(undecided, error.doubt)
-
-    def _stored(self, root: Expression, value: Expression, storage: Format) -> Expression:
-        if storage is not Format.BF16 or value not in self.rounded_to_16_bits:
-            return super()._stored(root, value, storage)
-        return upper_half(node(ops.BITCAST, (self._canonical(root, value),), None, Format.U32))
 
 
 def _long(value: int) -> Expression:

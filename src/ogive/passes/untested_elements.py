@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ogive import operations as ops
-from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, constant, depends_on_elements, is_extreme, node, walk
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.rounded_results import (
-    is_half,
+    is_short,
     normal_single_to_odd,
     product_to_odd,
     single_to_odd,
@@ -23,9 +23,7 @@ from ogive.passes.conversions import fewer_conversions
 from ogive.passes.real_lowering import RealLowering
 from ogive.program import Program
 
-__all__ = ["UntestedElements", "is_sum", "untested"]
-
-HALF = ELEMENT_TYPES["float16"]
+__all__ = ["UntestedElements", "is_of_16_bits", "is_sum", "untested"]
 
 
 def _values_of_choice(current: Expression) -> Sequence[Expression]:
@@ -237,7 +235,9 @@ class UntestedElements(RealLowering):
                     else:
                         done[current] = self._narrowed(current, storage)
                 return done[root]
-            case ops.ADD | ops.SUBTRACT | ops.MULTIPLY | ops.DIVIDE | ops.SQUARE_ROOT if self._is_of_halves(root):
+            case ops.ADD | ops.SUBTRACT | ops.MULTIPLY | ops.DIVIDE | ops.SQUARE_ROOT if self._is_of_16_bits(
+                root, storage
+            ):
                 return self.finish(root)
             case ops.MULTIPLY:
                 x, y = (self.number(operand) for operand in root.operands)
@@ -246,15 +246,19 @@ class UntestedElements(RealLowering):
         number = m.renormalised(m.unscaled(self.number(root)))
         return number.high if number.low is None else to_odd(m, number.high, number.low)
 
-    def _is_of_halves(self, root: Expression) -> bool:
-        """Whether this is an operation on float16 operands themselves, and on constants that are numbers of float16.
+    def _is_of_16_bits(self, root: Expression, storage: Format) -> bool:
+        """Whether float32 computes an operation so well that rounding twice is as good as once."""
+        m = self.m
+        return m.format is Format.F32 and all(is_of_16_bits(n, self.inputs, storage) for n in root.operands)
 
-        float32 holds their product exactly; and it has the 2 * 11 + 2 bits that make rounding their sum, their quotient
-        or a root twice as good as once (Figueroa).
-        """
-        return self.m.format is Format.F32 and all(map(self._is_half, root.operands))
 
-    def _is_half(self, root: Expression) -> bool:
-        if root.operation == ops.CONSTANT:
-            return is_half(root.attribute)
-        return root.operation == ops.INPUT and self.inputs[root.attribute] == HALF
+def is_of_16_bits(root: Expression, inputs: Sequence[ElementType], storage: Format) -> bool:
+    """Whether this is an operand, or a constant, that is a number of these 16 bits.
+
+    float32 holds a product of two exactly; and it has the 2 p + 2 bits that make rounding their sum, their quotient or a
+    root twice as good as once (Figueroa). In bfloat16 results may be subnormal in float32, too: of p = 8 bits each, products
+    with bits below 2**-149 are less than the first tie, 2**-134, and quotients are 2**-142 or more beside ties.
+    """
+    if root.operation == ops.CONSTANT:
+        return is_short(root.attribute, storage)
+    return root.operation == ops.INPUT and STORAGE[inputs[root.attribute].name] is storage

@@ -125,12 +125,9 @@ def first_level(program: Program, target: Target) -> Program:
     paired = program.paired
     if paired is None:
         return program
-    from ogive import operations as ops
-    from ogive.expression import walk
     from ogive.passes.cost import usual_cost
 
-    is_of_16_bits = {t.bits for t in (*program.inputs, *program.outputs)} == {16}
-    if not target.has_tables and not (is_of_16_bits and all(n.operation is not ops.TABLE for n in walk(*paired.roots))):
+    if paired.is_in_pairs and not target.has_tables:
         return program
     return paired if 100 * usual_cost(paired) <= target.tuning.cost_of_pairs * usual_cost(program) else program
 
