@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ogive import formula as f
-from ogive.accuracy.running_bound import Estimated, Truths, BoundRules, evaluate_with_bounds
+from ogive.accuracy.running_bound import BoundRules, Estimated, Truths, evaluate_with_bounds
 from ogive.dtypes import FLOATS, element_type
 from ogive.enclosure import _of_fraction, ball_of, right_result
 from ogive.enclosure import _Rules as Exact
