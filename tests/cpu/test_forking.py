@@ -280,6 +280,7 @@ def locks_are_free():
 """
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 def test_ctrl_c_during_a_fork_is_neither_lost_nor_leaves_a_lock():
     """A signal that comes while the system forks is handled by the first Python instruction after it."""
     code = """

@@ -351,6 +351,7 @@ def test_masked_rows():
     assert (np.asarray(gradient)[~mask] == 0).all()
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 def test_arrays_that_are_cut_over_devices_stay_cut():
     """Another process: the number of devices is fixed where JAX starts."""
     code = """

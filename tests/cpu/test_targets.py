@@ -142,7 +142,7 @@ def test_a_foreign_target_from_the_environment_is_an_error_of_the_first_call():
 
 
 #: Of the catalogue, each with a process for every target.
-PARTS = 8
+PARTS = 16
 
 
 @pytest.mark.matrix(share=PARTS)

@@ -98,6 +98,7 @@ def test_every_report_has_the_verdict(library, tmp_path, capsys):
     assert text in files["html"].read_text()
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 def test_assert_conforms_says_it(library):
     with pytest.raises(AssertionError, match="writes 3 elements past the end"):
         assert_conforms(f"{library}:past", "exp")

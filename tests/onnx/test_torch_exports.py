@@ -238,6 +238,7 @@ def test_activations_are_those_of_torch():
     assert set(nn.modules.activation.__all__) - known == {"MultiheadAttention"}
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("name", "dynamo"), [*((name, False) for name in PARTIAL), *((name, True) for name in NEWER_PARTIAL)]

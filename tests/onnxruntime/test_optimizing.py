@@ -150,6 +150,7 @@ def test_a_number_of_each_row_as_operand_and_as_result():
         assert_same_bits(found, right)
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("shapes", [[(2, 3, 4, 5), (3, 1, 1)], [(6, 1, 7), (5, 1)], [(1, 4, 4), (2, 1, 1, 1)]])
 def test_operands_of_elements_are_broadcast(shapes):
     x, b = (numbers("float32", *shape) for shape in shapes)
@@ -175,6 +176,7 @@ def test_a_type_that_onnx_runtime_has_no_kernels_for():
     assert_same_bits(run(made.session(), ["x"], [x], "bfloat16"), ogive.mul(ogive.mish(x), x))
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 def test_the_fast_contract():
     model = text_model("m (float[N,64] x) => (float[N,64] y) { a = Neg(x) y = Softmax(a) }", 20)
     exact, fast = (optimize(model, accuracy=accuracy) for accuracy in ("exact", "fast"))

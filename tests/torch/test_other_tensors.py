@@ -240,12 +240,14 @@ def test_parameters_may_be_sizes(module):
     _compiled_equals(lambda x: module.clamp(x, min=-0.1 * x.shape[0], max=x.shape[0] / 4), *sizes)
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 def test_parameters_may_be_arguments():
     x = torch.linspace(-2, 2, 5)
     _compiled_equals(lambda x, a: ogive_torch.celu(x, alpha=a), (x, 2), (x[1:], 4))
     _compiled_equals(lambda x, a: ogive_torch.hard_sigmoid(x, alpha=1 / x.shape[0], beta=a), (x, 0.25))
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 @pytest.mark.parametrize("alphas", [(2.0, 3.0), (2, 3)])
 def test_parameters_may_be_items(alphas):
     x = torch.linspace(-2, 2, 5)

@@ -54,6 +54,7 @@ def test_a_parameter_that_is_traced():
 
 
 # torch's own table of operators copies what is deprecated.
+@pytest.mark.matrix(share=2)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 @pytest.mark.parametrize("accuracy", ["exact", "fast"])
 def test_the_onnx_exporter(given, accuracy):
