@@ -59,7 +59,7 @@ def pytest_make_collect_report(collector):
     return report
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="session")
 def _doctest_names(doctest_namespace):
     import numpy as np
 
@@ -69,10 +69,9 @@ def _doctest_names(doctest_namespace):
     doctest_namespace["ogive"] = ogive
 
 
-@pytest.fixture(autouse=True)
-def _settings_of_peers_again():
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown():
     """Measuring torch turns its gradients off for the process, and measuring JAX its float64 on; tests behind need both."""
-    yield
     torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
     if torch is not None and hasattr(torch, "set_grad_enabled"):
         torch.set_grad_enabled(True)

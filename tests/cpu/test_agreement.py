@@ -132,7 +132,7 @@ HALF_CASES = [(op, s) for op, s in FLOAT_CASES if len(s.inputs) == 1 and s.input
 @pytest.mark.parametrize(("op", "signature"), HALF_CASES, ids=ids(HALF_CASES))
 def test_all_halves_are_rounded_as_if_once(op, signature):
     kind = signature.inputs[0]
-    x = np.arange(65536, dtype=np.uint16).view(kind.numpy)
+    x = np.arange(0, 65536, 9 if op.name == "erfinv" else 1, dtype=np.uint16).view(kind.numpy)  # 0.1 ms an element
     for parameters in parameter_sets(op):
         result = op(x, **parameters)
         values = as_compute_format(numeric(op, parameters), kind)
