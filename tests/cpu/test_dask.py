@@ -41,7 +41,11 @@ def client(tmp_path_factory):
     with (
         dask.config.set({"distributed.nanny.pre-spawn-environ": {"PYTHONPATH": str(folder)}}),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, local_directory=str(folder)
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            local_directory=str(folder),
         ) as cluster,
         distributed.Client(cluster, timeout=SECONDS) as client,
     ):
