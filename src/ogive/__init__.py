@@ -50,6 +50,7 @@ __all__ += ALIASES
 #: Parts that are loaded when they are first wanted: ``import ogive`` alone needs none of them.
 _PARTS = (
     "check",
+    "cuda",
     "directml",
     "dxdispatch",
     "fast",

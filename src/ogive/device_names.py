@@ -8,9 +8,11 @@ from ogive.errors import ArgumentError, described, message
 
 __all__ = ["device", "device_of"]
 
+_KINDS = {"cuda": "CUDA", "opencl": "OpenCL"}
+
 
 def device(name: str) -> Any:
-    """A device by its name: "opencl:0" is an `ogive.opencl.Device`.
+    """A device by its name: "opencl:0" is an `ogive.opencl.Device`, "cuda:0" an `ogive.cuda.Device`.
 
     It holds arrays (``device.array(x)``), and runs operators (``device.function(ogive.gelu)``), ONNX models
     (``ogive.onnx.load(path, device=device)``) and DirectML's devices (``dml.Device(adapter="opencl:0")``), with the
@@ -30,14 +32,14 @@ def device_of(subject: str, name: Any) -> Any:
     if hasattr(name, "driver"):
         return name
     kind, _, number = name.partition(":") if isinstance(name, str) else ("", "", "")
-    if kind == "opencl":
-        from ogive.opencl import devices
+    if kind in _KINDS:
+        from importlib import import_module
 
-        known = devices()
+        known = import_module(f"ogive.{kind}").devices()
         if number.isdigit() and int(number) < len(known):
             return known[int(number)]
-        allowed = ", ".join(found.name for found in known) or "no OpenCL device is there"
+        allowed = ", ".join(found.name for found in known) or f"no {_KINDS[kind]} device is there"
     else:
-        allowed = "names as ogive devices shows them: opencl:0"
+        allowed = "names as ogive devices shows them: opencl:0, cuda:0"
     what = f"the device is {name!r}" if isinstance(name, str) else f"the device is {described(name)}"
     raise ArgumentError(message(subject, what, allowed))

@@ -123,6 +123,7 @@ MAY_IMPORT = {
     "torch": {
         "catalog",
         "containers",
+        "cuda",
         "exporting",  # C in what inductor writes
         "formula",
         "gradients",
@@ -167,7 +168,8 @@ MAY_IMPORT = {
     "exporting": {"_native", "backends", "engine", "expression", "onnx", "operator", "program", "signature"},
     "devices": {"backends", "engine", "operator", "program", "runtime", "signature"},
     "opencl": {"backends", "catalog", "devices", "operator"},
-    "device_names": {"opencl"},
+    "cuda": {"backends", "catalog", "devices", "operator", "runtime"},
+    "device_names": {"opencl", "cuda"},
     "jax": {"catalog", "gradients", "operator", "row_operator", "signature", "_native"},
     "cli": {
         "accuracy",
@@ -183,6 +185,7 @@ MAY_IMPORT = {
         "show",
         "signature",
         "backends",
+        "cuda",
         "numerics",
         "onnx",
         "opencl",
@@ -398,6 +401,7 @@ def test_dir_lists_what_is_for_users():
         "directml",
         "dxdispatch",
         "check",
+        "cuda",
         "fast",
         "golden",
         "jax",
@@ -409,7 +413,7 @@ def test_dir_lists_what_is_for_users():
     }
     assert names == {*ogive.__all__, *parts, *functions, "errors"}
     assert all(
-        hasattr(ogive, name) for name in dir(ogive) if name not in ("jax", "opencl", "torch")
+        hasattr(ogive, name) for name in dir(ogive) if name not in ("cuda", "jax", "opencl", "torch")
     )  # which may be missing
     for inner in ("catalog", "dtypes", "runtime", "signature", "expression", "passes", "program"):
         assert inner not in dir(ogive)

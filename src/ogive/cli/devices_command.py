@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from typing import Any
+
 import click
 
 from ogive.backends.target import host_target
@@ -16,8 +19,8 @@ __all__ = ["command", "device_lines"]
 def command() -> int:
     """List the devices of this machine, and say why Ogive does not compute on one.
 
-    The processor computes everything. OpenCL devices compute what has kernels (ogive.device), if they round float32
-    and float64 as IEEE 754 says. Each is tried with a small kernel.
+    The processor computes everything. OpenCL and CUDA devices compute what has kernels
+    (ogive.device). An OpenCL device has to round float32 and float64 as IEEE 754 says, and is tried with a small kernel.
     """
     rows, reason = _rows()
     print_table([Column(title, is_list=True) for title in ("device", "name", "about", "computes")], rows)
@@ -36,14 +39,21 @@ def device_lines() -> list[str]:
 def _rows() -> tuple[list[tuple[str, str, str, str]], str]:
     """The devices, and why there are no others."""
     rows, reason = [("cpu", host_target().name, f"{get_num_threads()} threads", "yes")], ""
+    found: list[Any] = []
+    with contextlib.suppress(MissingPackageError):  # who has such a device has the package
+        from ogive import cuda
+
+        found += cuda.devices()
     try:
-        from ogive.opencl import devices
+        from ogive import opencl
+
+        known = opencl.devices()
+        found += known
+        if not known:
+            reason = "ogive.opencl: no driver is installed. Install your device's, or one of the processor (Debian: pocl-opencl-icd)"
     except MissingPackageError as error:
-        return rows, str(error)
-    for device in devices():
+        reason = str(error)
+    for device in found:
         computes = f"no: it {device.why_not}" if device.why_not else "operators, ONNX models, DirectML"
-        about = f"{device.memory / 2**30:.1f} GiB, {device.platform}"
-        rows.append((device.name, device.model, about, computes))
-    if len(rows) == 1:
-        reason = "ogive.opencl: no driver is installed. Install your device's, or one of the processor (Debian: pocl-opencl-icd)"
+        rows.append((device.name, device.model, f"{device.memory / 2**30:.1f} GiB, {device.platform}", computes))
     return rows, reason

@@ -98,6 +98,7 @@ def _define(operator: TensorOperator) -> Any:
         return results(found), (0 if is_single else (0,) * len(found))
 
     _library.impl(name, kernel, "CPU")
+    _library.impl(name, kernel, "CUDA")
     torch.library.register_fake(qualified, fake, lib=_library)
     if operator.differentiable:
 

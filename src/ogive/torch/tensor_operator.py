@@ -177,7 +177,9 @@ class TensorOperator:
     def compute(
         self, tensors: Tensors, values: Values, outs: tuple[torch.Tensor, ...] | None = None
     ) -> tuple[torch.Tensor, ...]:
-        """The results on the CPU, written to ``outs`` if these are given."""
+        """The results, written to ``outs`` if these are given; on a CUDA device where the tensors lie there."""
+        if lies_on_cuda(tensors[0]):
+            return self._compute_on_cuda(tensors, values, outs)
         operator = self.operator
         arrays = [array_of(self, name, tensor) for name, tensor in zip(self.tensors, tensors, strict=True)]
         keywords = self.keywords(values)
@@ -203,6 +205,21 @@ class TensorOperator:
             set_own_pool_size(before)
         for out, result in zip(outs, found if type(found) is tuple else (found,), strict=True):
             out.copy_(tensor_of(result))
+        return outs
+
+    def _compute_on_cuda(
+        self, tensors: Tensors, values: Values, outs: tuple[torch.Tensor, ...] | None
+    ) -> tuple[torch.Tensor, ...]:
+        from ogive.cuda import function
+
+        found = function(self.operator)(*tensors, **self.keywords(values))
+        results = found if type(found) is tuple else (found,)
+        if self.base.reduces and self.of_operands is None:
+            results = tuple(one.unsqueeze(-1) for one in results)
+        if outs is None:
+            return results
+        for out, result in zip(outs, results, strict=True):
+            out.copy_(result)
         return outs
 
     @cached_property
@@ -249,6 +266,11 @@ class TensorOperator:
         result, tensors). It is the gradient of a gradient, which is linear in the gradient that it is given.
         """
         return self.gradient(self.differentiable).gradient(tuple(range(self.result_count)))
+
+
+def lies_on_cuda(tensor: torch.Tensor) -> bool:
+    """Whether ogive.cuda computes it."""
+    return tensor.is_cuda
 
 
 def with_operands(operator: Operator, names: tuple[str, ...]) -> Operator:

@@ -1,0 +1,41 @@
+"""Every operator as a function on arrays of CUDA devices: ``ogive.cuda.gelu(x)`` (docs/arrays.md).
+
+No call has run on a GPU so far. The kernels' text is compiled by NVRTC in tests, and runs there on the processor behind a stub of
+the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ogive.catalog import OPERATORS
+from ogive.catalog.aliases import ALIASES, named
+from ogive.catalog.other_names import no_operator
+from ogive.errors import MissingPackageError, message
+
+try:
+    from ogive.cuda.functions import function
+    from ogive.cuda.open_cuda import Device, devices
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "cuda":
+        raise
+    way_out = "Install it: pip install 'ogive[cuda]'"
+    raise MissingPackageError(
+        message("ogive.cuda", "the package cuda-bindings is not installed", way_out=way_out)
+    ) from error
+
+__all__ = ["Device", "devices", "function", *OPERATORS]
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    operator = named(name) if name in ALIASES else OPERATORS.get(name)
+    if operator is None:
+        raise no_operator(__name__, name, "ogive list names them; operators of your own: ogive.cuda.function")
+    made = function(operator)
+    globals()[name] = made
+    return made
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
