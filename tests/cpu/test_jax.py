@@ -341,6 +341,23 @@ assert np.asarray(program.call(x)).tobytes() == ogive.mish(x).tobytes()
         subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_derivatives_are_products_that_are_rounded_once(dtype):
+    rng = np.random.default_rng(3)
+    x, g = (rng.normal(size=(4, 50)).astype(dtype) for _ in range(2))
+    for operator in (ogive.gelu, ogive.silu.fast):
+        function, expected = ogive.jax.function(operator), ogive.vjp(operator)(g, x)
+        assert np.array_equal(jax.vjp(function, x)[1](g)[0], expected)
+        assert np.array_equal(jax.jit(lambda x, g: jax.jvp(function, (x,), (g,))[1])(x, g), expected)  # noqa: B023
+    for axes in ((0, None), (None, 0)):
+        given = [one if axis is None else np.stack([one, one]) for one, axis in zip((g, x), axes, strict=True)]
+        found = jax.vmap(lambda g, x: jax.vjp(ogive.jax.gelu, x)[1](g)[0], axes)(*given)
+        assert np.array_equal(found[1], ogive.vjp(ogive.gelu)(g, x))
+    of_x, of_y = jax.vjp(ogive.jax.mul, x, x[:1])[1](g)
+    assert np.array_equal(of_x, g * x[:1])
+    assert np.allclose(of_y, (g * x).sum(0, keepdims=True), atol=0.02)
+
+
 def test_masked_rows():
     x, mask = np.float32([[1, 2, 3], [4, 5, 6]]), np.array([[True, False, True], [False] * 3])
     expected = ogive.softmax(np.where(mask, x, np.float32(-np.inf)))

@@ -87,13 +87,17 @@ class _Summing(Operator):
         """What `_summed` does with rows of some shapes and types, and the shapes of the results."""
         return {}
 
-    def _key(self, keywords: Mapping[str, Any]) -> Any:
+    def _key(self, keywords: Mapping[str, Any]) -> tuple[str, str] | None:
+        """What plans of a call are found by; None where there are none."""
+        if any(type(value) not in (int, float) for value in keywords.values()) or "axis" in keywords:
+            return None
         # -0 is not 0. An operator under another contract may have the same dictionary.
         return self.accuracy, repr(keywords) if keywords else ""
 
     def _by_plan(self, tensors: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """The results by a plan that was made for such a call; None if there is none."""
-        for plan, shapes in self._plans.get(self._key(keywords), ()):
+        plans = self._plans.get(self._key(keywords), ()) if self._plans else ()
+        for plan, shapes in plans:
             found = plan.attempt(tensors, None)
             if found is not None:
                 results = [
@@ -106,7 +110,8 @@ class _Summing(Operator):
         """Make a plan for a call; whether there is one for such a call."""
         if any(type(tensor) is not np.ndarray for tensor in tensors):
             return False
-        if any(type(value) not in (int, float) for value in keywords.values()) or "axis" in keywords:
+        key = self._key(keywords)
+        if key is None:
             return False
         given = tuple(tensor.dtype for tensor in tensors)
         dtypes = self.resolve_dtypes((*given, *(None,) * self.nout))
@@ -134,7 +139,7 @@ class _Summing(Operator):
             names = tuple(str(output.name) for output in computed)
             part = self if names == self.wanted else self.remake(self.source, names).under_contract_of(self)
             calls = [Call("rows", part.bind(**keywords), tuple(inputs), tuple(computed)), *sums]
-        plans = self._plans.setdefault(self._key(keywords), [])
+        plans = self._plans.setdefault(key, [])
         if len(plans) >= MOST_PLANS:
             plans.clear()
         shapes = tuple(inputs[place][1] for place in self.operands if place is not None)

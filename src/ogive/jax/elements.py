@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
 
-from ogive.gradients import grad
-from ogive.jax.handler import call_kernel
+from ogive.gradients import grad, vjp
+from ogive.jax.handler import NEEDS_DEVICES, call_kernel, varying_alike
 from ogive.jax.operands import opened
 from ogive.operator import Operator
 from ogive.signature import Signature
 
-__all__ = ["Function", "differentiable", "elementwise", "has_derivative"]
+__all__ = ["Function", "differentiable", "elementwise", "has_derivative", "linear_call"]
 
 
 Function = Callable[..., tuple[jax.Array, ...]]
@@ -72,11 +74,26 @@ def elementwise(
     def parts(i: int, tangent: Any, primals: tuple[jax.Array, ...], results: tuple[jax.Array, ...]) -> list[jax.Array]:
         if not signature.inputs[i].is_float:
             return []
+        if not arrays and len({*signature.inputs, *signature.outputs}) == 1 == len(results):
+            product = _product(operator, signature, choices, values, names[i])
+            given = varying_alike((jnp.broadcast_to(tangent, results[0].shape), *primals))
+            return [linear_call(*given, forward=product, backward=product)]
         slopes = _slopes(operator, arrays, signature, choices, values, names[i])(*primals)
         kinds = [result.dtype for result in results]
         return [slope.astype(kind) * tangent.astype(kind) for slope, kind in zip(slopes, kinds, strict=True)]
 
     return differentiable(plain, parts)
+
+
+@lru_cache(maxsize=4096)
+def _product(
+    operator: Operator, signature: Signature, choices: Choices, values: tuple[float, ...], name: str
+) -> Callable[..., jax.Array]:
+    """The derivative by one tensor times a number of each element, rounded once."""
+    made = vjp(operator, [name])
+    own = next(s for s in made.signatures if s.inputs[1:] == signature.inputs)
+    function = elementwise(made, (), own, choices, values)
+    return lambda *operands: function(*operands)[0]
 
 
 @lru_cache(maxsize=4096)
@@ -93,3 +110,62 @@ def _slopes(
     computed = opened(derivative, arrays)
     own = next(s for s in computed.signatures if s.inputs == signature.inputs)
     return elementwise(derivative, arrays, own, choices, values)
+
+
+# ---- calls that are linear in their first operand
+
+linear = Primitive("ogive_linear")
+
+
+def linear_call(*operands: Any, forward: Any, backward: Any) -> Any:
+    """What ``forward`` gives of the operands, of the first one's shape and type; ``backward`` is its transposition."""
+    return linear.bind(*operands, forward=forward, backward=backward, cut=NEEDS_DEVICES)
+
+
+@linear.def_impl
+def _(*operands: Any, forward: Any, backward: Any, cut: Any) -> Any:
+    return forward(*operands)
+
+
+@linear.def_abstract_eval
+def _(tangent: Any, *operands: Any, forward: Any, backward: Any, cut: Any) -> Any:
+    return tangent
+
+
+def _transposed(gradient: Any, tangent: Any, *operands: Any, forward: Any, backward: Any, cut: Any) -> list[Any]:
+    nothing = [None] * len(operands)
+    if type(gradient) is ad.Zero:
+        return [ad.Zero(tangent.aval), *nothing]
+    return [linear_call(gradient, *operands, forward=backward, backward=forward), *nothing]
+
+
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, forward: Any, backward: Any, cut: Any) -> tuple[Any, Any]:
+    (first, *operands), (of_first, *of_operands) = primals, tangents
+    result = linear_call(first, *operands, forward=forward, backward=backward)
+    parts = []
+    if type(of_first) is not ad.Zero:
+        parts.append(linear_call(of_first, *operands, forward=forward, backward=backward))
+    if any(type(one) is not ad.Zero for one in of_operands):
+        changes = [ad.instantiate_zeros(one) for one in of_operands]
+        parts.append(jax.jvp(lambda *moved: forward(first, *moved), tuple(operands), tuple(changes))[1])
+    return result, sum(parts[1:], parts[0])
+
+
+def _batched(operands: Sequence[Any], axes: Sequence[Any], *, forward: Any, backward: Any, cut: Any) -> tuple[Any, int]:
+    size = next(operand.shape[axis] for operand, axis in zip(operands, axes, strict=True) if axis is not None)
+    moved = [
+        jnp.expand_dims(operand, 0) if axis is None else jnp.moveaxis(operand, axis, 0)
+        for operand, axis in zip(operands, axes, strict=True)
+    ]
+    moved[0] = jnp.broadcast_to(
+        moved[0], (size, *moved[0].shape[1:])
+    )  # the result has its shape; kernels broadcast others
+    return linear_call(*moved, forward=forward, backward=backward), 0
+
+
+ad.primitive_transposes[linear] = _transposed
+ad.primitive_jvps[linear] = _jvp
+batching.primitive_batchers[linear] = _batched
+mlir.register_lowering(
+    linear, mlir.lower_fun(lambda *operands, forward, backward, cut: forward(*operands), multiple_results=False)
+)
