@@ -9,6 +9,9 @@ are fitted one after the other, each rounded before the next.
 The bound of an interval has two parts. What the polynomial leaves is enclosed by balls of Arb (Taylor's series of the difference
 on pieces of the interval, with its remainder). What rounding adds follows the rule's operations (`rounding`), on the same
 pieces. Both are relative to f. That u is exact is asserted: X is zero, or w lies between X / 2 and 2 X.
+
+The powers 2**(j / 32), rounded to float32, and what these lack, relative to them, are tables too. In that of powers j has been taken
+off the bits already, in the place where the rule adds ``n + 2048`` to them, whose lowest five bits are j.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import flint
+import mpmath as mp
 import numpy as np
 from derived_tables import Sections, write_or_compare_tables
 from flint import arb, arb_series
@@ -28,6 +32,31 @@ from scipy.special import ndtr
 
 from ogive.numerics.elementary.paired_functions import ROUNDINGS
 from ogive.numerics.paired import U, half_unit
+
+COUNT = 32
+
+#: How far n is shifted to be added, and the offset that it has.
+SHIFT, OFFSET = 18, 2048
+
+
+def taken_off(power: float, j: int) -> float:
+    (bits,) = struct.unpack("<I", struct.pack("<f", power))
+    return float(struct.unpack("<f", struct.pack("<I", (bits - ((j + OFFSET) << SHIFT)) % (1 << 32)))[0])
+
+
+def tables_of_powers() -> Sections:
+    mp.mp.prec = 200
+    exact = [mp.mpf(2) ** (mp.mpf(j) / COUNT) for j in range(COUNT)]
+    powers = list(map(single, exact))
+    lacks = [single(y / mp.mpf(x) - 1) for x, y in zip(powers, exact, strict=True)]
+    taken = [taken_off(x, j) for j, x in enumerate(powers)]
+    return {
+        "pairs": {
+            "POWERS": {"what": "2**(j / 32) with j taken off its bits", "F32": taken},
+            "POWERS_LACK": {"what": "What these powers lack, relative to them", "F32": lacks},
+        }
+    }
+
 
 INTERVALS, DEGREE = 32, 7
 CANDIDATES = 2_000_000
@@ -208,7 +237,7 @@ def sections() -> Sections:
             "coefficients": [[p.coefficients[k] for p in pieces] for k in range(DEGREE + 1)],
             "bounds": [p.bound for p in pieces],
         }
-    return {"piecewise": found}
+    return {"piecewise": found, **tables_of_powers()}
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ogive.accuracy import ErrorReport, fingerprint, sweep
@@ -27,13 +28,16 @@ PAIRS = json.loads((ROOT / "accuracy" / "pairs.json").read_text(encoding="utf-8"
 MEASURE_AGAIN = "measure it again: ogive accuracy {} --save accuracy/results; then python accuracy/make_document.py"
 
 
-@pytest.fixture(scope="module")
-def script():
-    path = ROOT / "accuracy" / "make_document.py"
-    specification = importlib.util.spec_from_file_location("make_document", path)
+def loaded(name):
+    specification = importlib.util.spec_from_file_location(name, ROOT / "accuracy" / f"{name}.py")
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def script():
+    return loaded("make_document")
 
 
 def test_there_are_measurements():
@@ -163,3 +167,31 @@ def test_no_pair_is_misrounded(row):
     assert fingerprint(OPERATORS[row["operator"]], element_type("float32")) == row["fingerprint"], (
         "count again: python accuracy/count_pairs.py"
     )
+
+
+# ---- the table of derivatives in docs/tables/derivatives.md is what accuracy/measure_derivatives.py has measured
+
+
+@pytest.fixture(scope="module")
+def derivatives():
+    return loaded("measure_derivatives")
+
+
+def test_the_page_has_the_table_of_derivatives(derivatives):
+    results = json.loads(derivatives.RESULTS.read_text())
+    assert [*results["operators"]] == [*derivatives.PEERS]
+    assert derivatives.BEGIN + derivatives.table(results) + derivatives.END in derivatives.PAGE.read_text()
+
+
+@pytest.mark.matrix(share=4, pool="slow")
+def test_ours_are_correctly_rounded_where_they_were_worst(derivatives):
+    results = json.loads(derivatives.RESULTS.read_text())["operators"]
+    for name, rows in results.items():
+        assert rows["Ogive"]["largest"] <= 0.5, name
+        for row in rows.values():
+            x = np.array([row["at"]])
+            assert x.astype(np.float32) == x
+            error = derivatives.error_in_ulp(
+                derivatives.of_ogive(name)(x.astype(np.float32)), derivatives.of_ogive(name)(x), "float32"
+            )
+            assert error <= 0.5, name

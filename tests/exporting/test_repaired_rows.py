@@ -1,13 +1,17 @@
 """Rows that the rounding test of exported code cannot decide: repaired, they have the bits of the operator."""
 
 import ctypes
+import shutil
+import subprocess
 import sys
 
 import numpy as np
 import pytest
 
 import ogive
-from ogive.exporting.interface import Interface
+from ogive.exporting.c_source import source_text
+from ogive.exporting.interface import Interface, Operand
+from tests.cpu import test_retry as retry
 from tests.exporting.test_programs import need
 from tests.inputs import assert_same_bits
 
@@ -143,3 +147,38 @@ def test_scratch_memory_is_enough(name, tmp_path):
         assert_same_bits(found, expected(what, x))
         assert (memory[:place] == 0xA5).all()
         assert (memory[place + size :] == 0xA5).all()
+
+
+# ---- exported code computes undecided elements by the retry, and what that leaves by the repair
+
+
+def of_exported(x: np.ndarray) -> np.ndarray:
+    """Nothing is enclosed there: the repair's results stay."""
+    return retry.expected(np.minimum(x, retry.LATER[2])) / np.minimum(x, retry.LATER[2]) * x
+
+
+def called_chain(library, x: np.ndarray) -> np.ndarray:
+    found = np.empty_like(x)
+    ctypes.CDLL(str(library)).chain(
+        *(ctypes.c_void_p(a.ctypes.data) for a in (x, found)), *map(ctypes.c_size_t, (0, x.size))
+    )
+    in_place = x.copy()
+    pointer = ctypes.c_void_p(in_place.ctypes.data)
+    ctypes.CDLL(str(library)).chain(pointer, pointer, *map(ctypes.c_size_t, (0, x.size)))
+    np.testing.assert_array_equal(in_place, found)
+    return found
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="not installed: gcc (Debian: gcc)")
+@pytest.mark.parametrize("rare", [0.01, 0.3])
+def test_exported_code(rare, tmp_path):
+    operands = (Operand("x", retry.SINGLE, is_input=True), Operand("y", retry.SINGLE, is_input=False))
+    interface = Interface("chain", "A chain of kernels.", operands, (), retry.chain())
+    file = tmp_path / "chain.c"
+    (tmp_path / "chain.h").write_text("#include <stddef.h>\n")
+    file.write_text(source_text("chain", [interface]))
+    library = tmp_path / "chain.so"
+    command = ["gcc", "-std=c11", "-O1", "-Wall", "-Wno-unknown-pragmas", "-shared", "-fPIC", "-o", library, file]
+    subprocess.run(command, check=True)
+    x = retry.data(5003, rare) + 1
+    np.testing.assert_array_equal(called_chain(library, x), of_exported(x))

@@ -22,6 +22,7 @@ from tests.golden.oracle import (
     of_normal_rows,
     of_rows,
 )
+from tests.golden.whole_oracle import ALL, cases, compared, left_out
 
 #: The result of ``python -m tests.golden.oracle tests/golden/oracle.csv``, which adds the rows that it lacks.
 COMMITTED = Path(__file__).parent / "oracle.csv"
@@ -74,3 +75,35 @@ def test_they_agreed():
     hard = {key: count for key, count in counts.items() if key[0] not in FORMULAS}
     assert set(hard) == {(o, d) for o in (*OF_SEVERAL, *OF_ROWS, *REDUCTIONS, *NORMALISATIONS) for d in CONTEXTS}
     assert sum(hard.values()) >= 10**6
+
+
+# ---- the second oracle agrees with the first about integers, truth values and quantised numbers
+
+#: The result of ``python -m tests.golden.whole_oracle tests/golden/whole_oracle.csv``.
+COMMITTED_OF_WHOLE = Path(__file__).parent / "whole_oracle.csv"
+
+CASES_OF_WHOLE = list(cases())
+
+
+def test_every_operator_of_integers_has_a_formula():
+    assert left_out() == set()
+    assert {operator for operator, _, _ in CASES_OF_WHOLE} == set(ALL)
+
+
+@pytest.mark.matrix("operator")
+@pytest.mark.parametrize(("operator", "dtype", "spec"), CASES_OF_WHOLE, ids=[f"{o}-{d}" for o, d, _ in CASES_OF_WHOLE])
+def test_the_oracles_agree_about_integers(operator, dtype, spec):
+    count, wrong = compared(operator, spec, 200)
+    assert (count >= (2 if dtype == "bool" else 200), wrong) == (True, 0)
+
+
+def test_they_agreed_about_integers():
+    """On every input of one tensor of 8 and 16 bits, and on a million cases altogether."""
+    rows = list(csv.DictReader(COMMITTED_OF_WHOLE.read_text().splitlines()))
+    assert [(row["operator"], row["dtype"]) for row in rows] == [(o, d) for o, d, _ in CASES_OF_WHOLE]
+    assert all(row["disagreements"] == "0" for row in rows)
+    counts = {(row["operator"], row["dtype"]): int(row["inputs"]) for row in rows}
+    for operator, dtype, spec in CASES_OF_WHOLE:
+        if len(spec.inputs) == 1 and dtype in ("int8", "uint8", "int16", "uint16"):
+            assert counts[operator, dtype] == 1 << spec.inputs[0].bits
+    assert sum(counts.values()) >= 10**6

@@ -24,8 +24,7 @@ from ogive.operations import OPERATIONS
 from ogive.passes.untested_elements import UntestedElements
 from ogive.program import Program
 from ogive.runtime.kernels import make_ufunc
-
-from .bounded_kernel import Kinds, Values, arithmetic_of, drawn, evaluated, exactly, operand
+from tests.numerics.bounded_kernel import Kinds, Values, arithmetic_of, drawn, evaluated, exactly, operand
 
 MODES = {"promoted": PROMOTED, "corrected": CORRECTED, "in words": IN_WORDS}
 ONE = sorted(set(PROMOTED) - {"atan2", "power"})

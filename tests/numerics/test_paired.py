@@ -23,8 +23,7 @@ from ogive.numerics.paired import LARGEST_SHARE, LOST, Paired, PairedArithmetic,
 from ogive.passes.paired_results import PairedReals
 from ogive.program import Program
 from ogive.runtime.kernels import make_ufunc
-
-from .bounded_kernel import Kinds, drawn, exactly, operand
+from tests.numerics.bounded_kernel import Kinds, drawn, exactly, operand
 
 THIRD = 1 / 3
 INTERVALS = 32

@@ -1,5 +1,7 @@
 """What Ogive says that it has is what loads."""
 
+from pathlib import Path
+
 import pytest
 
 import ogive.onnx
@@ -7,6 +9,7 @@ from ogive.catalog import standards
 from ogive.errors import UnsupportedError
 from ogive.onnx.data_types import DATA_TYPES
 from tests.onnx.models import ACTIVATIONS, SCHEMAS, SCOPE, node_model
+from tools.onnx_table import markdown
 
 ROWS = ogive.onnx.supported()
 
@@ -86,3 +89,20 @@ def test_types_of_onnx():
         assert kind == row.type == f"tensor({row.text})"
         assert row.numpy.itemsize * 8 >= row.bits
         assert row.element is None or row.element.numpy == row.numpy
+
+
+# ---- the table in the documentation is what loading says
+
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "onnx.md"
+
+
+def test_the_table_is_up_to_date():
+    assert PAGE.read_text(encoding="utf-8") == markdown(), "run: make pages"
+
+
+def test_rows():
+    lines = markdown().splitlines()
+    assert "| Relu | 1, 6 | float, double, float16 |  |" in lines
+    assert "| Relu | 13 | floats |  |" in lines
+    assert "| Relu | 14 | floats, signed |  |" in lines
