@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 
 from ogive import forking
-from ogive.devices.kernels import Driver, Placed, RowKernel, kernel, movement
+from ogive.devices.kernels import Driver, Kernel, Placed, RowKernel, kernel, movement
 from ogive.engine.plan import Call, Output
 from ogive.errors import UnsupportedError, message
 
@@ -135,6 +135,8 @@ class DevicePlan:
         elif call.kind == "copy":
             source = self._whole(call.inputs[0], (call.output.name, "copied"))
             self._see(call.output, source._replace(strides=()))
+        elif call.along is not None:
+            self._add_rows(call, driver)
         elif call.kind == "filling" and call.moved:
             made = self._make(call.output.name, call.output.dtype, call.output.shape, call.output.strides)
             self._add_move(self.seen[call.moved[0]], made)
@@ -209,18 +211,26 @@ class DevicePlan:
             operands = [o.broadcast((*shape[:-1], o.shape[-1])) for o in operands]
         else:
             operands = [o.broadcast(shape) for o in operands]
-        computed, moves = list[Placed](), list[tuple[Placed, Placed]]()
-        for output in call.outputs:
-            made = self._make(output.name, output.dtype, output.shape, output.strides)
-            if not _is_packed(made):
-                target, made = made, self._make((output.name, "packed"), output.dtype, output.shape)
-                moves.append((made, target))
-            computed.append(made)
-        compiled, ufunc, parameters = kernel(driver, group.computation), call.function, group.parameters
-        assert isinstance(compiled, RowKernel) == over_rows
+        outputs = [self._make(output.name, output.dtype, output.shape, output.strides) for output in call.outputs]
+        self._compute(kernel(driver, group.computation), call.function, group.parameters, shape, operands, outputs)
+
+    def _compute(
+        self,
+        compiled: Kernel | RowKernel,
+        function: Callable[..., Any],
+        parameters: Sequence[float],
+        shape: Shape,
+        operands: Sequence[Placed],
+        outputs: Sequence[Placed],
+    ) -> None:
+        """A kernel's launch. It writes without gaps; what has some is moved to its place."""
+        computed = [
+            made if _is_packed(made) else self._make((made.memory, "packed"), made.dtype, made.shape)
+            for made in outputs
+        ]
 
         def on_host(*given: np.ndarray) -> Sequence[np.ndarray]:
-            found = ufunc(*given)
+            found = function(*given)
             return found if isinstance(found, tuple) else (found,)
 
         def run(driver: Driver, roots: Mapping[Hashable, Placed]) -> None:
@@ -230,8 +240,29 @@ class DevicePlan:
                 compiled.run(driver, shape, given, results, parameters, on_host)
 
         self.steps.append(_Step(run, tuple(o.memory for o in operands), tuple(one.memory for one in computed)))
-        for source, target in moves:
-            self._add_move(source, target)
+        for source, target in zip(computed, outputs, strict=True):
+            if source is not target:
+                self._add_move(source, target)
+
+    def _add_rows(self, call: Call, driver: Driver) -> None:
+        """Rows along some axes: they come last, as one axis."""
+        along, (name, shape, dtype, strides) = call.along, call.output
+        assert along is not None
+        source = self.seen[call.inputs[0]]
+        order = (*(d for d in range(len(shape)) if d not in along.axes), *along.axes)
+        turned = source._replace(shape=_at(source.shape, order), strides=_at(source.strides, order))
+        made = self._make(name, dtype, shape, strides)
+        lead = turned.shape[: len(shape) - len(along.axes)]
+        rows = (*lead, math.prod(turned.shape) // max(math.prod(lead), 1))
+        if len(along.axes) > 1:
+            whole = self._make((name, "rows"), source.dtype, turned.shape)
+            self._add_move(turned, whole)
+            turned = whole._replace(shape=rows, strides=packed(rows, whole.dtype))
+        result = self._make((name, "computed"), dtype, rows)
+        self._compute(kernel(driver, along.computation), along.function, (), rows, [turned], [result])
+        natural = packed(_at(shape, order), dtype)
+        back = tuple(int(d) for d in np.argsort(order))
+        self._add_move(result._replace(shape=shape, strides=_at(natural, back)), made)
 
     def _add_view(self, call: Call) -> None:
         source, (name, shape, dtype, _) = self.seen[call.inputs[0]], call.output
@@ -337,6 +368,10 @@ class DevicePlan:
                 there = {name: copied(driver, array) for name, array in self.fixed.items()}
                 self._there = there
             return self._there
+
+
+def _at(sizes: Shape, order: Shape) -> Shape:
+    return tuple(sizes[d] for d in order)
 
 
 def _found(placed: Placed, roots: Mapping[Hashable, Placed]) -> Placed:

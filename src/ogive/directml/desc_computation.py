@@ -24,6 +24,7 @@ from ogive.directml.support import is_rowwise, reduced_axes
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type
 from ogive.dtypes import UNSIGNED, ElementType
 from ogive.engine.computation import Formula, Fused, cast, make_ufunc, under
+from ogive.engine.plan import RowsAlong
 from ogive.engine.rows import RowFormula
 from ogive.errors import ParameterError
 from ogive.expression import Expression, Format, constant, lift, node
@@ -53,6 +54,7 @@ class Whole:
 
     name: str
     function: Callable[..., Any]
+    along: RowsAlong | None = None
 
     def __call__(self, *inputs: np.ndarray, out: np.ndarray) -> None:
         self.function(*inputs, out=out)
@@ -78,10 +80,10 @@ def find(operator_name: str) -> Operator:
     return rows("directml", operator_name)[0].operator
 
 
-def computation(desc: OperatorDesc, accuracy: str) -> Callable[[], Computation]:
+def computation(desc: OperatorDesc, accuracy: str, *, compiles: bool = True) -> Callable[[], Computation]:
     """What makes the desc's computation. Refuses at once numbers for which the formula has no meaning.
 
-    ``accuracy`` is the contract of element-wise formulas.
+    ``accuracy`` is the contract of element-wise formulas. ``compiles``: whether the processor computes them.
 
     The desc has been validated.
     """
@@ -91,7 +93,7 @@ def computation(desc: OperatorDesc, accuracy: str) -> Callable[[], Computation]:
     if name == "CAST":
         return lambda: ElementwiseDesc("cast", cast(*_kinds(desc)), ())
     if is_rowwise(name):
-        return _rowwise(desc, find(name))
+        return _rowwise(desc, find(name), compiles=compiles)
     recipe = _recipe(desc, find(name))
     activation = getattr(desc, "FusedActivation", None)
     if activation is None:
@@ -107,18 +109,21 @@ def _under(made: ElementwiseDesc, accuracy: str) -> ElementwiseDesc:
 # ---- row-wise operators
 
 
-def _rowwise(desc: OperatorDesc, operator: Operator) -> Callable[[], RowWiseDesc | Whole]:
+def _rowwise(desc: OperatorDesc, operator: Operator, *, compiles: bool) -> Callable[[], RowWiseDesc | Whole]:
     axes = reduced_axes(desc)
     axis = axes[0] if len(axes) == 1 else axes
     source, result = _kinds(desc)
 
     def make() -> RowWiseDesc | Whole:
         sizes = desc.InputTensor.Sizes
+        signature = Signature((source,), (result,))
+        formula = RowFormula(operator.computation(signature).roots, (source,), (result,))
         if axes == (len(sizes) - 1,) and sizes[-1] > 1:
-            roots = operator.computation(Signature((source,), (result,))).roots
-            return RowWiseDesc(operator.name, RowFormula(roots, (source,), (result,)))
-        operator.kernel(Signature((source,), (result,))).prepare()
-        return Whole(f"{operator.name}(axis={axis})", lambda x, out: operator(x, axis=axis, out=out))
+            return RowWiseDesc(operator.name, formula)
+        if compiles:
+            operator.kernel(signature).prepare()
+        along = RowsAlong(formula, operator, tuple(axes))
+        return Whole(f"{operator.name}(axis={axis})", lambda x, out: operator(x, axis=axis, out=out), along)
 
     return make
 

@@ -181,7 +181,7 @@ def _calls(
         return [Call(kind, ufunc, inputs, tuple(targets), group=group)]
     first, *others = targets
     copies = (Call("filling", _copied, (first.name,), (other,), moved=(first.name,)) for other in others)
-    return [Call("filling", computation, inputs, (first,), label=computation.name), *copies]
+    return [Call("filling", computation, inputs, (first,), along=computation.along, label=computation.name), *copies]
 
 
 def _source(value: ArrayValue) -> Location:

@@ -84,7 +84,7 @@ class Operator(DeviceChild):
 
 def accepted_operator(device: Parent, desc: OperatorDesc) -> Operator:
     """The operator of a desc that has been validated."""
-    return Operator(device, desc, computation(desc, device.accuracy))
+    return Operator(device, desc, computation(desc, device.accuracy, compiles=device.adapter is None))
 
 
 def _slot(name: str, desc: Any) -> BindingSlot:

@@ -16,9 +16,21 @@ import numpy as np
 
 from ogive._native import Plan, ShapesChanged
 from ogive.engine.fusion import FusionGroup
+from ogive.engine.rows import RowFormula
 from ogive.engine.schedule import ALIGNMENT, Array, BatchWorkspace, Task, Temporary, Workspace, schedule
 
-__all__ = ["Call", "Kind", "Length", "Output", "Plan", "ShapesChanged", "ViewLayout", "make_plan", "separate"]
+__all__ = [
+    "Call",
+    "Kind",
+    "Length",
+    "Output",
+    "Plan",
+    "RowsAlong",
+    "ShapesChanged",
+    "ViewLayout",
+    "make_plan",
+    "separate",
+]
 
 Shape = tuple[int, ...]
 
@@ -51,6 +63,16 @@ Kind = Literal["elements", "rows", "filling", "copy", "view", "own"]
 
 
 @dataclass(frozen=True)
+class RowsAlong:
+    """A function over rows along some axes, as devices compute it: with these axes last, as one."""
+
+    computation: RowFormula
+    function: Callable[..., Any]
+    """The same of arrays whose rows lie along the last axis."""
+    axes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Call:
     """What makes arrays of other arrays."""
 
@@ -65,6 +87,8 @@ class Call:
     """The nodes that a kernel computes."""
     moved: tuple[Hashable, ...] = ()
     """The operands whose elements a function moves, changing none; it may put zeros beside them."""
+    along: RowsAlong | None = None
+    """Of a function over rows."""
     label: str = ""
     """The node, as sentences name it."""
 
