@@ -286,7 +286,6 @@ DISPATCHES = [
 
 def test_there_are_two_hundred_dispatches():
     assert len(DISPATCHES) > 200
-    assert NAMES.keys() > NO_KERNEL
 
 
 @pytest.mark.matrix(share=25)
