@@ -3,6 +3,9 @@
 PATH is a checkout of that commit with its native module built. Each of the two has a process of its own, which the other
 waits for; they take turns. A turn is many short timings of calls in a row, and its result their median, so that a turn on
 a busy machine is still a good one. The ratio is that of the medians of all turns.
+
+With ``--dtype float64`` it is the elements of the catalogue and their derivatives, ``grad(gelu, 0)`` by the first operand, and
+how many of them take more than 1.5 times as long.
 """
 
 from __future__ import annotations
@@ -33,6 +36,9 @@ HERE = Path(__file__).resolve().parent.parent
 #: How long one timing and all timings of a turn take, in seconds.
 OF_A_TIMING, OF_A_TURN = 4e-4, 3e-2
 
+#: How many times as long float64 may take, and how many of the slowest are printed.
+ALLOWED, SLOWEST = 1.5, 10
+
 
 def _is_built(root: Path) -> bool:
     return any(path.suffix != ".pyi" for path in (root / "src" / "ogive").glob("_native*"))
@@ -49,7 +55,7 @@ class Checkout:
         paths = os.pathsep.join(str(path) for path in ((HERE,) if root is None else (root / "src", HERE)))
         environment = {**os.environ, "PYTHONPATH": paths, "OGIVE_NUM_THREADS": "1", "OGIVE_ACCURACY": accuracy}
         environment |= {"OGIVE_CACHE": str((root or HERE) / "build" / "cache"), "OGIVE_PACKS": "off"}
-        command = [sys.executable, "-m", "benchmarks.price", "--serve"]
+        command = [sys.executable, "-m", "benchmarks.price", "--serve", *(() if root is None else ("--old", str(root)))]
         self.process = subprocess.Popen(
             command, env=environment, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -65,9 +71,14 @@ class Checkout:
         self.process.communicate()
 
 
-def _serve() -> None:
+def _serve(root: Path | None) -> None:
     """Prepare a case, then time it whenever asked to; answer with seconds a call, or None where there is no such case."""
+    if root is not None:  # an editable installation is found before any path
+        sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
     import ogive
+
+    if root is not None and not Path(ogive.__file__).is_relative_to(root.resolve()):
+        raise ImportError(f"--old: {ogive.__file__} does not lie in {root}")
 
     call: Callable[[], object] | None = None
     repeats = 1
@@ -80,7 +91,49 @@ def _serve() -> None:
         print(json.dumps(None if call is None else _turn(call, repeats)), flush=True)
 
 
-def _prepared(ogive: Any, name: str, size: int) -> Callable[[], object] | None:
+def _double(ogive: Any, name: str, size: int) -> Callable[[], object] | None:
+    """An operator of the catalogue, or its derivative by an operand, in float64."""
+    base, _, number = name.removeprefix("grad(").rstrip(")").partition(", ")
+    op = ogive.catalog.OPERATORS.get(base)
+    if op is None:
+        return None
+    given = {p.name: -1.0 if p.name == "min" else 0.75 for p in op.parameters if p.is_required}
+    arrays = Case("float64", base, ("x",) * op.inputs, ((size,),) * op.inputs, dtype="float64").arrays()
+    op = ogive.grad(op, int(number)) if number else op
+    function = op.bind(**given) if given else op
+    with np.errstate(all="ignore"):
+        out = np.empty_like(function(*arrays))
+
+    def call() -> None:
+        with np.errstate(all="ignore"):
+            function(*arrays, out=out)
+
+    return call
+
+
+def doubles() -> list[str]:
+    """The elements of the catalogue in float64, and their derivatives."""
+    import ogive
+    from ogive.errors import OgiveError
+
+    found: list[str] = []
+    for name, op in ogive.catalog.OPERATORS.items():
+        types = [{kind.name for kind in (*s.inputs, *s.outputs)} for s in op.signatures if len(s.outputs) == 1]
+        if op.is_row_wise or {"float64"} not in types:
+            continue
+        found.append(name)
+        for number in range(op.inputs):
+            try:
+                ogive.grad(op, number)
+            except OgiveError:
+                continue
+            found.append(f"grad({name}, {number})")
+    return found
+
+
+def _prepared(ogive: Any, name: str, size: int, dtype: str = "float32") -> Callable[[], object] | None:
+    if dtype == "float64":
+        return _double(ogive, name, size)
     function = getattr(ogive, "gelu" if name == "gelu_tanh" else name, None)
     case = _case(name, size)
     if function is None or case is None:
@@ -119,12 +172,12 @@ def _turn(call: Callable[[], object], repeats: int) -> float:
 
 
 def compared(
-    new: Checkout, old: Checkout, names: Sequence[str], size: int, rounds: int
+    new: Checkout, old: Checkout, names: Sequence[str], size: int, rounds: int, dtype: str = "float32"
 ) -> dict[str, tuple[float, float]]:
     """Seconds a call, old and new, of the operators that both have."""
     found = {}
     for name in names:
-        if any(checkout.ask(name, size) is None for checkout in (old, new)):
+        if any(checkout.ask(name, size, dtype) is None for checkout in (old, new)):
             continue
         turns = [(old.ask(), new.ask()) for _ in range(rounds)]
         found[name] = (statistics.median(a for a, _ in turns), statistics.median(b for _, b in turns))
@@ -134,6 +187,7 @@ def compared(
 @click.command(help=__doc__)
 @click.option("--old", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The other checkout.")
 @click.option("--accuracy", type=click.Choice(["exact", "fast"]), default="exact", show_default=True)
+@click.option("--dtype", type=click.Choice(["float32", "float64"]), default="float32", show_default=True)
 @click.option("--operator", "operators", multiple=True, help="Only these operators.")
 @click.option("--size", default=1 << 16, show_default=True, help="Elements.")
 @click.option("--rounds", default=9, show_default=True, help="Turns to take the median of.")
@@ -142,6 +196,7 @@ def compared(
 def main(
     old: Path | None,
     accuracy: str,
+    dtype: str,
     operators: tuple[str, ...],
     size: int,
     rounds: int,
@@ -150,20 +205,24 @@ def main(
     serve: bool,
 ) -> None:
     if serve:
-        _serve()
+        _serve(old)
         return
     if old is None:
         raise click.UsageError("--old: which checkout to compare with")
     section = "float32" if accuracy == "exact" else "fast"
-    names = operators or tuple(dict.fromkeys(case.operator for case in cases(section, (), (), 1)))
+    every = doubles() if dtype == "float64" else [case.operator for case in cases(section, (), (), 1)]
+    names = operators or tuple(dict.fromkeys(every))
     if not _is_built(old):
         raise click.UsageError(f"--old: {old} has no native module in src/ogive; build it there")
     contestants = Checkout(BUILT, accuracy), Checkout(old.resolve())
     try:
-        found = compared(*contestants, names, size, rounds)
+        found = compared(*contestants, names, size, rounds, dtype)
     finally:
         for contestant in contestants:
             contestant.close()
+    if dtype == "float64":
+        _print_doubles(found, size)
+        return
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=old, capture_output=True, text=True, check=False
     )
@@ -175,6 +234,16 @@ def main(
         data = json.loads(file.read_text())
         data["sections"]["price"] = rows
         file.write_text(written(data))
+
+
+def _print_doubles(found: dict[str, tuple[float, float]], size: int) -> None:
+    ratios = sorted(((after / before, name) for name, (before, after) in found.items()), reverse=True)
+    many = sum(ratio > ALLOWED for ratio, _ in ratios)
+    median = statistics.median(ratio for ratio, _ in ratios)
+    print(f"{len(ratios)} functions: median ratio {median:.2f}, {many} above {ALLOWED}")
+    for ratio, name in ratios[:SLOWEST]:
+        before, after = (1e9 * seconds / size for seconds in found[name])
+        print(f"{name:<28}{ratio:6.2f}{before:8.2f} -> {after:.2f} ns an element")
 
 
 def _row(name: str, size: int, commit: str, before: float, after: float, section: str) -> dict[str, Any]:
