@@ -149,11 +149,16 @@ def tuned(tuning: Callable[[pytest.MonkeyPatch], None], make: Callable[[], Progr
 @pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("tuning", TUNINGS)
 def test_no_cost_decides_a_bit_of_the_catalogue(tuning):
-    """float32 and float64 have the same instructions; those of 16 bits may look for ties or not, with the same bits."""
+    """float32 and float64 have the same instructions; those of 16 bits may look for ties or not, with the same bits.
+
+    Before a program of float64 a shorter one may go: tests/numerics/test_doubles.py shows that it decides no bit.
+    """
     changed = 0
     assert len(FLOATS) > 200
     for op, signature in FLOATS:
         usual_one, other = tuned(tuning, lambda op=op, signature=signature: op.program(signature, **choices_of(op)))
+        if signature.outputs[0].name == "float64":
+            usual_one, other = (p if p.retry is None else p.retry() for p in (usual_one, other))
         is_same = all(a is b for a, b in zip(usual_one.results, other.results, strict=True))
         if is_same:
             continue

@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 
 import ogive
+import ogive.runtime
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.enclosure import exact_value
 from ogive.operator import Operator
+from ogive.passes.lower import lower
+from ogive.runtime.kernels import make_ufunc
 
 ALLOWED = Fraction(51, 100)
 
@@ -125,3 +128,65 @@ def test_data_cannot_choose_the_price() -> None:
     row = next(row for row in ogive.runtime.statistics() if row.operator == op.name and "float64" in row.types)
     assert row.repaired == x.size
     assert row.enclosed == 0
+
+
+#: Operators whose first kernel is of moderate operands alone, with their parameters.
+MODERATE = {
+    "star_relu": (1.5, 0.25),
+    "parametric_hard_swish": (0.5, 0.25),
+    "swiglu": (1.5,),
+    "reciprocal'": (),
+    "xielu": (0.75, 0.5, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", MODERATE)
+def test_moderate_elements_have_the_same_bits_beside_any_others(name: str) -> None:
+    """The first kernel decides nothing otherwise than its retry, which takes whole chunks where many elements are large."""
+    op: Operator = getattr(ogive, name.rstrip("'"))
+    op = ogive.grad(op) if name.endswith("'") else op
+    double = ELEMENT_TYPES["float64"]
+    types = [double] * op.inputs
+    made = lower(op.formula(for_doubles=True), types, [double], parameter_count=len(op.parameters))
+    assert made.retry is not None
+    parameters = MODERATE[name]
+    first = make_ufunc("moderate", made, parameters=parameters)
+    retry = make_ufunc("of_any_size", made.retry(), parameters=parameters)
+    generator = np.random.default_rng(7)
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1e308, -1e308, 2.0**59, -(2.0**60), 340.0, -341.0])
+    ordinary = generator.normal(0, 3, 20_000)
+    sparse = np.where(generator.random(20_000) < 0.01, generator.choice(special, 20_000), ordinary)
+    spread = np.ldexp(generator.normal(0, 1, 20_000), generator.integers(-1074, 1024, 20_000))
+    operands = [np.concatenate([special, ordinary, sparse, spread]) for _ in types]
+    operands = [np.roll(values, 7 * i) for i, values in enumerate(operands)]
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(first(*operands).view(np.int64), retry(*operands).view(np.int64))
+
+
+def test_a_closed_gate_is_decided_by_the_first_kernel() -> None:
+    """Where a number is clamped to a constant, its bound is nothing: the sixth of elements below -3 were repaired."""
+
+    @ogive.operator
+    def gated(x):  # a formula of its own
+        return x * np.maximum(0, np.minimum(0.1875 * x + 0.5, 1))
+
+    gated(np.linspace(-40.0, 40.0, 1 << 12))
+    row = next(row for row in ogive.runtime.statistics() if row.operator == "gated" and "float64" in row.types)
+    assert row.elements == 1 << 12
+    assert row.repaired <= 3  # beside the corner
+
+
+#: Results near the ends of float64's range that were wrong, with their operands.
+MENDED = {
+    "a product that overflows beside its power of two": ("glu' (1)", (1.7944833205189058e308, 12.3356045806279)),
+    "a tail that is nearly subnormal": ("log_ndtr", (37.44774681670127,)),
+    "a sum with what is less than the smallest number": ("logaddexp", (-745.0000009894193, -7.418689856388881e-308)),
+}
+
+
+@pytest.mark.parametrize("case", MENDED)
+def test_results_near_the_ends_of_the_range(case: str) -> None:
+    name, operands = MENDED[case]
+    op: Operator = getattr(ogive, name.split("'")[0])
+    op = ogive.grad(op, 1) if "'" in name else op
+    assert error(op, *operands) <= ALLOWED

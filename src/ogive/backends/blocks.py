@@ -47,8 +47,10 @@ def blocks_at_a_time(program: Program, target: Target) -> int:
     tuning, block = target.tuning, block_size(program, target)
     registers = max(tuning.registers_at_a_time, tuning.elements_at_a_time // block)
     is_long = program.size > tuning.long_program
-    if any(t.name == "float64" for t in program.outputs):  # in two words, which take twice the registers
-        is_long = program.size > tuning.long_program_of_doubles
+    if any(
+        t.name == "float64" for t in program.outputs
+    ):  # in two words, which take twice the registers, and a test more
+        is_long = program.size > tuning.long_program_of_doubles or program.undecided is not None
     if is_long:
         registers //= 2
     found = 1 if program.is_repair else max(1, registers * target.vector_bytes // 64)

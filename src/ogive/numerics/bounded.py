@@ -171,6 +171,7 @@ class Bounded(Totals):
         """The sum of numbers that may have exponents, which has one."""
         if a.exponent is None and b.exponent is None:
             return self.add(a, b)
+        a, b = self.with_moderate_size(a), self.with_moderate_size(b)
         *numbers, exponent = self.with_common_exponent(a, b)
         found = replace(self.add(*numbers), exponent=exponent, mantissa=EVERYTHING)
         return replace(self.with_exponent(found), interval=a.interval + b.interval)
@@ -242,6 +243,8 @@ class Bounded(Totals):
         exactly = either(exactly, self._exactly_zero(result, *operands))
         keeps_sign = self._both_keep_signs(a, b)
         beyond = ties.of_product(self, a, b) if self.extended else None
+        if self.is_own and a.low is None and b.low is None:
+            result = replace(result, is_normal=True)
         error = Bound(relative, static, absolute, doubt, bits, least, largest, keeps_sign, exactly, beyond)
         error = self._of_two(error, beyond_range.of_product(self, a, b), result, a, b)
         return self._made(result, error, factors=(a, b))
@@ -315,7 +318,12 @@ class Bounded(Totals):
             absolute = self._plus(absolute, self._magnitude(result), y.absolute)
             uncertain = self.not_less(self.mul_(y.absolute, self.number(2.0**10)), self._magnitude(b))
             doubt = either(doubt, except_where(uncertain, either(y.vast, zero, self._where_exact(b))))
-        if absolute is not None:
+        if absolute is not None and self.is_own:
+            # By the reciprocal that the quotient has: infinite beside a divisor that it is not good for.
+            reciprocal = self.abs_(self.div_(self.number(1.0), b.high))
+            absolute = self.mul_(self.add_(absolute, self.number(self.lost)), reciprocal)
+            absolute = self.mul_(absolute, self.number(1 + 2.0**-8))
+        elif absolute is not None:
             absolute = self.mul_(self.div_(absolute, self._magnitude(b)), self.number(1 + 2.0**-8))
             absolute = absolute if zero is None else self.select_(zero, self.number(0.0), absolute)
         if not in_range and self.is_own:
@@ -363,7 +371,11 @@ class Bounded(Totals):
         if x.absolute is not None:
             uncertain = self.not_less(self.mul_(x.absolute, self.number(2.0**10)), self._magnitude(a))
             doubt = either(doubt, except_where(uncertain, self._where_exact(a)))
-            absolute = self.div_(self.mul_(x.absolute, self.number(0.5 + 2.0**-9)), result.high)
+            if self.is_own:  # by the reciprocal that the root's second word has
+                reciprocal = self.div_(self.number(0.5), result.high)
+                absolute = self.mul_(self.mul_(x.absolute, self.number(1 + 2.0**-8)), reciprocal)
+            else:
+                absolute = self.div_(self.mul_(x.absolute, self.number(0.5 + 2.0**-9)), result.high)
         exactly = self.of_one_word(a)
         if exactly is not None:
             rest = self.fma_(self.neg_(result.high), result.high, a.high)
@@ -429,10 +441,12 @@ class Bounded(Totals):
         # Where the comparison is wrong, the numbers are nearly the same.
         relative = max(x.relative, y.relative) * (1 if x.is_exact or y.is_exact else SLACK)
         vast, exponent, doubt = beyond_range.of_extreme(self, result, a, b) or (None, 0, None)
+        static = x.static + y.static
+        runs = self.is_own and (x.absolute is not None or y.absolute is not None)
         return Bound(
             relative,
-            x.static + y.static,
-            self._absolute_of_extreme(result, a, b),
+            0.0 if runs else static,
+            self._absolute_of_extreme(result, a, b, static if runs else 0.0),
             either(x.doubt, y.doubt, doubt),
             max(x.bits, y.bits) if x.bits and y.bits else None,
             min(x.least, y.least),
@@ -478,14 +492,19 @@ class Bounded(Totals):
         apart = self._are_apart(a, b)
         return replace(found, is_above=both(apart, found.is_above), is_below=both(apart, found.is_below))
 
-    def _absolute_of_extreme(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
-        """What two numbers' absolute bounds make: nothing where a constant is the result, and lies clearly beyond the other.
+    def _absolute_of_extreme(
+        self, result: DoubleWord, a: DoubleWord, b: DoubleWord, static: float
+    ) -> Expression | None:
+        """What two numbers' absolute bounds and their static ones make: nothing where a constant is the result, and lies
+        clearly beyond the other.
 
         Not in plain float64, where this would cost more than it spares: clamped numbers beyond 2**30 are repaired.
         """
         absolute = self._sum_of(a.error.absolute, b.error.absolute)
         if absolute is None or not self.extended:
             return absolute
+        if static:
+            absolute = self.add_(absolute, self.number(static))
         for exact, other in ((a, b), (b, a)):
             if exact.error.is_exact and exact.low is None and exact.high.operation is ops.CONSTANT:
                 margin = self._plus(self.add_(absolute, absolute), self._magnitude(other), 2.0**-40)
@@ -551,11 +570,31 @@ class Bounded(Totals):
             most = a.error.relative * a.interval.largest_magnitude + b.error.relative * b.interval.largest_magnitude
             if most * 2 < room:
                 return doubt
+        if any(self._is_exact_beside(*pair) for pair in ((a, b), (b, a))):
+            return doubt
         margin = self._sum_of(self.total(a), self.total(b))
         assert margin is not None
-        difference = Arithmetic.add(self, a, self.negate(b))
-        close = self.not_less(self.widened(margin), self.abs_(difference.high))
+        margin, distance = self.widened(margin), self.abs_(self._difference(a, b))
+        # Numbers without a difference and without an error are equal for certain.
+        close = self.less_(distance, margin) if self.is_own else self.not_less(margin, distance)
         return either(doubt, except_where(close, self._where_exact(a, b)))
+
+    def _is_exact_beside(self, a: DoubleWord, b: DoubleWord) -> bool:
+        """Whether a number is exact but where it is tiny, and the other no tiny one: products of operands beside limits."""
+        x, exactly = a.error, a.error.exactly
+        if not self.is_own or x.relative or x.absolute is not None or exactly is None or not b.error.is_exact:
+            return False
+        is_tiny_else = exactly.operation is ops.LESS and exactly.operands[0] is self.number(self.small)
+        return is_tiny_else and x.static <= UNSEEN and b.interval.smallest_magnitude > 1 / MODERATE
+
+    def _difference(self, a: DoubleWord, b: DoubleWord) -> Expression:
+        """What one number is more than another: where they are close, exactly but for a relative error."""
+        if not self.is_own:
+            return Arithmetic.add(self, a, self.negate(b)).high
+        difference = a.high if b.high is self.number(0.0) else self.sub_(a.high, b.high)
+        if a.low is not None:
+            difference = self.add_(difference, self.low_part(a))
+        return difference if b.low is None else self.sub_(difference, self.low_part(b))
 
     def widened(self, margin: Expression) -> Expression:
         """A bound with what its own rounding may have lost."""
@@ -880,6 +919,9 @@ class Bounded(Totals):
             error = replace(error, absolute=self.select_(error.exactly, self.number(0.0), error.absolute))
         if static and interval.smallest_magnitude > 0 and static / interval.smallest_magnitude < 2.0**-20:
             relative, static = relative + static / interval.smallest_magnitude * SLACK, 0.0
+        if self.is_own and result.exponent is not None and not self.is_bounded(result.mantissa):
+            # Beside a large operand the mantissa may overflow where the number does not.
+            doubt = either(doubt, self.less_equal_(self.number(self.safe), self.abs_(result.high)))
         overflows = not largest < self.safe and result.exponent is None
         if overflows and not (self.is_own and (self.overflow_is_known or error.is_exact)):
             most, size = self.number(self.safe), self.abs_(result.high)

@@ -33,6 +33,7 @@ from ogive.numerics.short import Short
 from ogive.numerics.truths import either, except_where
 from ogive.passes.cost import with_undecided
 from ogive.passes.fast_path import fast_path
+from ogive.passes.moderate import moderate
 from ogive.passes.paired_results import paired_results
 from ogive.passes.short_results import short_results
 from ogive.passes.tested import TestedReals
@@ -247,6 +248,8 @@ def with_test(
         repair=None if undecided is None else repair,
         decide=decide,
     )
+    if is_of_doubles(roots, inputs, outputs):
+        return moderate(made)
     return (
         replace(made, paired=paired_results(roots, inputs, outputs, made)) if short is None else _before(made, *short)
     )

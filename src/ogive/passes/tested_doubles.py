@@ -17,7 +17,7 @@ from ogive.expression import Expression, Format, Operation, is_extreme, walk
 from ogive.numerics.bounded import UNSEEN, Bounded
 from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.elementary.error_function import TWO_OVER_ROOT_PI
-from ogive.numerics.elementary.propagation import bounded
+from ogive.numerics.elementary.propagation import bounded, rule_of
 from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.numerics.truths import both, either, except_where
 from ogive.passes.tested import ROUNDED_TWICE, TestedReals
@@ -35,8 +35,15 @@ LINEAR = 2.0**-110
 #: The second word of a number that is no smaller is good to 2**-68 of the number.
 SMALL = 2.0**-1005
 
+#: The factors of a running bound are larger, the shares of numbers less.
+LARGEST_SHARE = 2.0**-30
+
 #: Up to which power of two a constant is multiplied as it is.
 MODERATE_POWER = 64
+
+#: Where no part of a running bound is larger, relative to a number, it is next to nothing beside what is allowed unless
+#: terms cancel by half the bits of a number.
+FINE = 2.0**-85
 
 #: The operations of IEEE 754 that round.
 ARITHMETIC = frozenset({ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.DIVIDE, ops.SQUARE_ROOT})
@@ -62,7 +69,7 @@ class TestedDoubles(TestedReals, UntestedElements):
         self.small = 0.0
         value, undecided = super()._tested(root, output)
         if self.small:
-            m, size = self.m, self.m.abs_(value)
+            m, size = self.m, self.m.abs_(self._about(root, value))
             is_zero = m.equal_(size, m.number(0.0))
             some = either(*(m.equal_(self.number(n).high, m.number(0.0)) for n in self._operands(root)))
             if self._has_factors(root) and some is not None:  # a product with a tiny number may be zero on the way
@@ -112,12 +119,16 @@ class TestedDoubles(TestedReals, UntestedElements):
                 doubt = either(doubt, is_tiny)  # it may have lost bits on the way
         if reach is None and beyond_allowed <= 0:
             return value, doubt
+        if reach is not None and not self._splits_operands and beyond_allowed < 0 and _coarsest(reach) <= FINE:
+            # Next to all results are decided by their bound alone; where terms nearly cancel, the repair is right.
+            size = m.abs_(value if number.exponent is None else number.high)
+            return value, either(m.less_(m.mul_(size, m.number(-beyond_allowed / 1.01)), reach), doubt)
         magnitude = m.abs_(number.high)
         share = m.number(beyond_allowed)
         reach = m.mul_(magnitude, share) if reach is None else m.fma_(magnitude, share, m.mul_(reach, m.number(1.01)))
         if self.is_beside:
             return value, either(m.less_(m.number(0.0), reach), doubt)
-        low = m.low_part(number)
+        low = m.number(0.0) if number.low is None else number.low if number.is_normal else m.low_part(number)
         ends = [m.add_(number.high, end) for end in (m.sub_(low, reach), m.add_(low, reach))]
         undecided = m.less_(*ends)
         if is_tiny is not None and number.exponent is not None and self._splits_operands:
@@ -129,6 +140,13 @@ class TestedDoubles(TestedReals, UntestedElements):
             is_open = except_where(either(m.not_(is_far), either(differ, crosses)), is_known)
             undecided = m.select_(is_tiny, is_open or m.not_(m.always), undecided)
         return value, either(undecided, doubt)
+
+    def _about(self, root: Expression, value: Expression) -> Expression:
+        """A result before its rounding, of whose size more is known, or the result: how large one of them is, is the other."""
+        if root.operation not in (ops.MULTIPLY, ops.DIVIDE, ops.SQUARE_ROOT, ops.NEGATE):
+            return value
+        number = self.number(root)
+        return value if number.exponent is not None else number.high
 
     def _operands(self, root: Expression) -> list[Expression]:
         return [n for n in walk(root) if n.operation == ops.INPUT]
@@ -218,6 +236,12 @@ class TestedDoubles(TestedReals, UntestedElements):
     def _function(self, root: Expression, operands: Sequence[DoubleWord]) -> DoubleWord:
         """Functions multiply the powers of two of their operands in; near zero the result keeps them instead."""
         m, found = self.m, super()._function(root, operands)
+        if root.operation is functions.LOG1P and self._splits_operands and operands[0].interval.high > 1 / LINEAR:
+            # The one is next to nothing beside what may be too large for a number without an exponent.
+            logarithm = rule_of(m, functions.LOG)(m, *operands)
+            error = replace(logarithm.error, relative=logarithm.error.relative + LINEAR)
+            is_vast = m.less_(m.number(1 / LINEAR), m.unscaled(operands[0]).high)
+            found = m.select(is_vast, replace(logarithm, error=error), found)
         near = self._near_zero(root.operation, operands) if self._splits_operands else None
         if near is None or near.exponent is None:
             return found
@@ -230,13 +254,15 @@ class TestedDoubles(TestedReals, UntestedElements):
         return replace(m.select(is_tiny, near, found), interval=found.interval)
 
     def _near_zero(self, operation: Operation, operands: Sequence[DoubleWord]) -> DoubleWord | None:
-        """What a function that is zero at zero comes to beside it, but for a share `LINEAR`."""
+        """What a function comes to where that is next to nothing, but for a share `LINEAR`."""
         if operation.is_linear_at_zero:
             return operands[0]
         if operation is functions.ERF:
             return self.m.multiply(operands[0], self.m.wide(TWO_OVER_ROOT_PI))
         if operation is functions.ERFINV:
             return self.m.divide(operands[0], self.m.wide(TWO_OVER_ROOT_PI))
+        if operation is functions.LOG_NDTR:  # where the upper tail is next to nothing
+            return self.m.negate(rule_of(self.m, functions.NORMAL_TAIL)(self.m, *operands))
         return self.m.divide(*operands) if operation is functions.ATAN2 else None
 
     @property
@@ -258,3 +284,10 @@ class TestedDoubles(TestedReals, UntestedElements):
         number = m.wide(value / Fraction(2) ** power)
         interval = Interval.around(float(value)) if abs(power) < m.bias else EVERYTHING
         return replace(number, exponent=m.number(float(power)), interval=interval, mantissa=number.interval)
+
+
+def _coarsest(bound: Expression) -> float:
+    """The largest share of a number that is a part of a running bound: shares are its only small constants."""
+    made_of = walk(bound, operands=lambda n: n.operands[1:] if n.operation is ops.SELECT else n.operands)
+    shares = (n.attribute for n in made_of if n.operation is ops.CONSTANT and n.format is Format.F64)
+    return max((share for share in shares if share < LARGEST_SHARE), default=0.0)

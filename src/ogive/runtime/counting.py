@@ -29,7 +29,7 @@ class Statistics(NamedTuple):
     elements: int
     """How many elements were computed."""
     retried: int
-    """How many of them a first kernel in shorter arithmetic left to a second one; 0 where there is one kernel. Of row operators
+    """How many of them a first, shorter kernel left to a second one; 0 where there is one kernel. Of row operators
     all elements of a row count if one is undecided, here and below."""
     repaired: int
     """How many of them these kernels left undecided."""
