@@ -80,6 +80,7 @@ class CpuLoops(Nodes):
             bits = sum(STORAGE[t.name].bits for t in (*self.program.inputs, *self.program.outputs))
             return [
                 *(f"define void @{name}({parameters}) #0 {{", "begin:", *slots, *loads),
+                *self._whether_in_place(operands),
                 "  %stream = trunc i64 %hints to i1",
                 "  %total = lshr i64 %hints, 1",
                 f"  %many = icmp ugt i64 %total, {self.target.tuning.bytes_from_afar * 8 // bits}",
@@ -106,6 +107,19 @@ class CpuLoops(Nodes):
                 f"  %operand{k} = getelementptr i8, ptr %base{k}, i64 %offset{k}",
             ]
         return lines
+
+    def _whether_in_place(self, operands: int) -> list[str]:
+        """Whether a result that may be undecided lies over an operand."""
+        if self.program.undecided is None:
+            return []
+        inputs = len(self.program.inputs)
+        pairs = [(i, result) for result in range(inputs, operands) for i in range(inputs)]
+        lines = [f"  %over{i}.{result} = icmp eq ptr %operand{i}, %operand{result}" for i, result in pairs]
+        found = "false"
+        for i, result in pairs:
+            lines.append(f"  %any{i}.{result} = or i1 {found}, %over{i}.{result}")
+            found = f"%any{i}.{result}"
+        return [*lines, f"  %in_place = or i1 {found}, false"]
 
     def foot(self, behind_the_last_row: Sequence[str]) -> list[str]:
         if not self.program.stages:
@@ -148,13 +162,18 @@ class CpuLoops(Nodes):
             self._store_flags(undecided)
         places = self._places(stored, operand_types)
         if loop.width > block and not self.program.stages:
-            streamed = [self.store(*place, STREAM_ALIGNMENT) for place in places]
-            self.lines += [
-                "  br i1 %stream, label %streamed, label %cached",
-                *("streamed:", *streamed, "  br label %stored"),
-                *("cached:", *(self.store(*place) for place in places), "  br label %stored"),
-                "stored:",
-            ]
+            kept, self.decided, kinds = self.decided, "", ["streamed", "cached"]
+            if kept:  # such stores take longer
+                self.lines += ["  br i1 %in_place, label %kept, label %gone", "gone:"]
+            stores = [[self.store(*place, alignment) for place in places] for alignment in (STREAM_ALIGNMENT, 0)]
+            self.lines.append("  br i1 %stream, label %streamed, label %cached")
+            if kept:
+                self.decided = kept
+                stores.append([self.store(*place) for place in places])
+                kinds.append("kept")
+            for kind, lines in zip(kinds, stores, strict=True):
+                self.lines += [f"{kind}:", *lines, "  br label %stored"]
+            self.lines.append("stored:")
             self.label = "stored"
         else:
             self.lines += [self.store(*place) for place in places]
@@ -178,7 +197,10 @@ class CpuLoops(Nodes):
         """A bit of every element, for those who repair what is undecided."""
         kind = f"i{self.block}"
         mask = f"<{self.block} x i1>"
-        flags = "0" if undecided is None else self.emit(f"bitcast {mask} {self.value(undecided)} to {kind}")
+        flags, self.decided = "0", ""
+        if undecided is not None:
+            flags = self.emit(f"bitcast {mask} {self.value(undecided)} to {kind}")
+            self.decided = self.emit(f"xor {mask} {self.value(undecided)}, splat (i1 true)")
         byte = self.emit_scalar(f"lshr i64 {self.at}, 3")
         place = self.emit_scalar(f"getelementptr i8, ptr %flags, i64 {byte}")
         self.lines.append(f"  store {kind} {flags}, ptr {place}, align 1")

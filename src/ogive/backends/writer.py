@@ -64,6 +64,8 @@ class Writer:
     """Whether a lane is a row."""
     valid: str = ""
     """Which lanes lie before the end of the row, in code for a row's last, incomplete block."""
+    decided: str = ""
+    """Which lanes have decided results, in code that flags the others."""
 
     # ---- memory
 
@@ -72,11 +74,26 @@ class Writer:
         kind = self.type(form)
         if alignment:
             return f"  store {kind} {value}, ptr {address}, align {alignment}, !nontemporal !1"
+        if self.decided:
+            return self._store_decided(value, address, form)
         if not self.valid:
             return f"  store {kind} {value}, ptr {address}, align {natural_alignment(form)}"
         name = self._masked("store", form, f"declare void @{{}}({{}}, ptr, i32, <{self.block} x i1>)")
         mask = f"<{self.block} x i1> {self.valid}"
         return f"  call void @{name}({kind} {value}, ptr {address}, i32 {natural_alignment(form)}, {mask})"
+
+    def _store_decided(self, value: str, address: str, form: Format) -> str:
+        """A store of decided results. What others lie over stays: that may be the operands which they are computed of again."""
+        kind, align = f"<{self.block} x i{form.bits}>", natural_alignment(form)
+        mask, begin = f"<{self.block} x i1> {self.decided}", len(self.lines)
+        if self.type(form) != kind:
+            value = self.emit(f"bitcast {self.type(form)} {value} to {kind}")
+        kept = self.emit(f"load {kind}, ptr {address}, align {align}")
+        value = self.emit(f"select {mask}, {kind} {value}, {kind} {kept}")
+        stored = f"  store {kind} {value}, ptr {address}, align {align}"
+        lines = [*self.lines[begin:], stored]
+        del self.lines[begin:]
+        return "\n".join(lines)
 
     def load(self, address: str, form: Format) -> str:
         """The elements that are being computed; zeros beyond the end of a row."""

@@ -2,6 +2,7 @@
  *
  * A kernel that has a repair computes with a bound of its error, and flags the elements whose result that bound leaves
  * open: a few in a thousand or fewer. They are gathered, computed again by the repair, which has more bits, and put back.
+ * A kernel writes no result that it flags: if it lies over an operand, that is still there to be gathered.
  * What the repair flags in its turn goes to Python (`decide`), which has as many bits as it takes. In the place of the repair
  * there may be a retry: a kernel of the same results, with a test and a repair of its own. Rows are repaired as a whole
  * (rows.c).
@@ -14,7 +15,6 @@
 
 /* Elements between two looks at the flags: their inputs are then still in the cache nearby. */
 #define CHUNK 4096
-#define FEWEST_IN_PLACE 64
 
 /* The most undecided elements that are gathered. */
 #define MOST_GATHERED 1024
@@ -272,9 +272,6 @@ static void decide_elements(ogive_call *call, const OgiveKernel *repair, char *c
 
 /* ---- the chain of kernels -------------------------------------------------------------------- */
 
-/* No element is behind it. */
-#define NOWHERE NPY_MAX_INTP
-
 /* What one kernel of the chain computes: elements that lie one after the other. */
 typedef struct {
     ogive_call *call;
@@ -282,10 +279,7 @@ typedef struct {
     ogive_kernel_function function;
     void *const *pointers;
     npy_intp count, valid; /* whole blocks, and those of them that are wanted */
-    npy_intp chunk;        /* elements between two looks at the flags */
-    _Bool streams;
-    char **held;        /* buffers of a chunk of those results that lie over inputs; NULL where none do */
-    npy_intp held_from; /* the first element of the chunk whose results lie there yet; NOWHERE: all are in place */
+    _Bool streams, is_in_place; /* whether results lie over inputs, which stay there where the kernel leaves results undecided */
 } level;
 
 /* Undecided elements of several chunks, which the next kernel of the chain takes together. */
@@ -335,7 +329,7 @@ static void empty_heap(const level *work, heap *found) {
     }
     if (ogive_is_retry(next, work->kernel)) {
         atomic_fetch_add_explicit(&counts->retried, count, memory_order_relaxed);
-        compute_level(&(level){call, next, function, (void *const *)found->buffers, padded, count, CHUNK, 0, NULL, NOWHERE});
+        compute_level(&(level){call, next, function, (void *const *)found->buffers, padded, count, 0, 0});
     } else {
         atomic_fetch_add_explicit(&counts->repaired, count, memory_order_relaxed);
         function((void *const *)found->buffers, padded, call->loop->parameters, 2 * padded, NULL);
@@ -348,13 +342,8 @@ static void empty_heap(const level *work, heap *found) {
     }
     for (int k = next->inputs; k < next->inputs + work->kernel->outputs; ++k) {
         const npy_intp size = next->itemsizes[k];
-        char *held = work->held == NULL ? NULL : work->held[k];
         for (npy_intp i = 0; i < count; ++i) {
-            const npy_intp place = found->places[i];
-            const size_t in_chunk = (size_t)(place - work->held_from); /* vast for what lies before it */
-            char *to = held != NULL && in_chunk < (size_t)work->chunk ? held + in_chunk * (size_t)size
-                                                                      : (char *)work->pointers[k] + place * size;
-            copy_element(to, found->buffers[k] + i * size, size);
+            copy_element((char *)work->pointers[k] + found->places[i] * size, found->buffers[k] + i * size, size);
         }
     }
 }
@@ -390,21 +379,6 @@ static void find_chunk(const level *work, npy_intp at, void **places) {
     for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
         places[k] = (char *)work->pointers[k] + at * kernel->itemsizes[k];
     }
-    for (int k = kernel->inputs; work->held != NULL && k < kernel->inputs + kernel->outputs; ++k) {
-        places[k] = work->held[k] != NULL ? work->held[k] : places[k];
-    }
-}
-
-/* Puts the results of the chunk that lie in buffers over its inputs, which nobody needs any more. */
-static void let_go(level *work, npy_intp count) {
-    const OgiveKernel *kernel = work->kernel;
-    for (int k = kernel->inputs; work->held != NULL && k < kernel->inputs + kernel->outputs; ++k) {
-        if (work->held[k] != NULL) {
-            const npy_intp size = kernel->itemsizes[k];
-            memcpy((char *)work->pointers[k] + work->held_from * size, work->held[k], (size_t)(count * size));
-        }
-    }
-    work->held_from = NOWHERE;
 }
 
 /* Has the retry compute a chunk as it lies. */
@@ -413,10 +387,10 @@ static void retry_chunk(const level *work, OgiveKernel *next, npy_intp at, npy_i
     void *places[OGIVE_MAX_OPERANDS];
     find_chunk(work, at, places);
     atomic_fetch_add_explicit(&work->call->kernel->counts.retried, valid, memory_order_relaxed);
-    compute_level(&(level){work->call, next, function, places, count, valid, CHUNK, 0, NULL, NOWHERE});
+    compute_level(&(level){work->call, next, function, places, count, valid, 0, work->is_in_place});
 }
 
-/* Gathers the flagged elements of a chunk, or has the retry compute all of it. */
+/* Gathers the flagged elements of a chunk, or has the retry compute all of it, unless inputs are gone. */
 static void gather(const level *work, heap *found, npy_intp at, npy_intp count, npy_intp valid, const unsigned char *flags) {
     OgiveKernel *next = found->next;
     const npy_intp before = found->count;
@@ -435,13 +409,15 @@ static void gather(const level *work, heap *found, npy_intp at, npy_intp count, 
                 continue;
             }
             if (!is_asked && (found->count - before == ASKED_AFTER || found->count == found->room)) {
-                if (is_retried_whole(work, next, flags, count, valid)) {
-                    found->count = before;
-                    found->at_once = RETRIED_AT_ONCE;
-                    retry_chunk(work, next, at, count, valid);
-                    return;
-                }
                 is_asked = 1;
+                if (is_retried_whole(work, next, flags, count, valid)) {
+                    found->at_once = RETRIED_AT_ONCE;
+                    if (!work->is_in_place) {
+                        found->count = before;
+                        retry_chunk(work, next, at, count, valid);
+                        return;
+                    }
+                }
             }
             if (found->count == found->room) {
                 empty_heap(work, found);
@@ -459,7 +435,6 @@ static void gather(const level *work, heap *found, npy_intp at, npy_intp count, 
 static int run_chunk(level *work, npy_intp at, npy_intp count, npy_intp valid, unsigned char *flags) {
     void *places[OGIVE_MAX_OPERANDS];
     find_chunk(work, at, places);
-    work->held_from = work->held == NULL ? NOWHERE : at;
     memset(flags + (count - 1) / 64 * 8, 0, 8); /* the code writes the flags of `count` elements only */
     work->function(places, count, work->call->loop->parameters, 2 * work->call->total + work->streams, flags);
     uint64_t all = 0;
@@ -473,18 +448,16 @@ static int run_chunk(level *work, npy_intp at, npy_intp count, npy_intp valid, u
 
 /* The chunks from an element on, of which it may be known that the first is computed and has flagged elements. */
 static void continue_level(level *work, heap *found, npy_intp at, int is_flagged, unsigned char *flags) {
-    for (; at < work->count; at += work->chunk) {
-        const npy_intp count = work->count - at < work->chunk ? work->count - at : work->chunk;
+    for (; at < work->count; at += CHUNK) {
+        const npy_intp count = work->count - at < CHUNK ? work->count - at : CHUNK;
         const npy_intp valid = work->valid - at < count ? work->valid - at : count;
         if (!is_flagged && found->next != NULL && found->at_once > 0 && count % found->next->block == 0) {
             found->at_once -= 1;
-            work->held_from = work->held == NULL ? NOWHERE : at;
             retry_chunk(work, found->next, at, count, valid);
         } else if ((is_flagged || run_chunk(work, at, count, valid, flags)) && has_heap(work, found)) {
             gather(work, found, at, count, valid, flags);
         }
         is_flagged = 0;
-        let_go(work, count);
     }
 }
 
@@ -519,60 +492,26 @@ static void compute_level(level *work) {
         work->function(work->pointers, work->count, work->call->loop->parameters, 2 * work->call->total, NULL);
         return;
     }
-    for (npy_intp at = 0; at < work->count; at += work->chunk) {
-        const npy_intp count = work->count - at < work->chunk ? work->count - at : work->chunk;
+    for (npy_intp at = 0; at < work->count; at += CHUNK) {
+        const npy_intp count = work->count - at < CHUNK ? work->count - at : CHUNK;
         const npy_intp valid = work->valid - at < count ? work->valid - at : count;
         if (run_chunk(work, at, count, valid, flags)) {
             finish_level(work, at, flags);
             return;
         }
-        let_go(work, count);
     }
 }
 
-/* Whether a result lies over an input. */
-static int is_in_place(const OgiveKernel *kernel, void *const *pointers, int result) {
-    for (int k = 0; k < kernel->inputs; ++k) {
-        if (pointers[k] == pointers[result]) {
-            return 1;
+/* Whether results lie over inputs: element on element, as callers see to it. */
+static _Bool is_in_place(const OgiveKernel *kernel, void *const *pointers) {
+    for (int result = kernel->inputs; result < kernel->inputs + kernel->outputs; ++result) {
+        for (int k = 0; k < kernel->inputs; ++k) {
+            if (pointers[k] == pointers[result]) {
+                return 1;
+            }
         }
     }
     return 0;
-}
-
-/* So many bytes of an element of results lie over inputs. They go through buffers, because what is computed again needs the
- * inputs. */
-static npy_intp bytes_in_place(const level *work) {
-    const OgiveKernel *kernel = work->kernel;
-    npy_intp bytes = 0;
-    for (int k = kernel->inputs; k < kernel->inputs + kernel->outputs; ++k) {
-        bytes += is_in_place(kernel, work->pointers, k) ? kernel->itemsizes[k] : 0;
-    }
-    return bytes;
-}
-
-/* Has chunks of such results lie in a buffer of OGIVE_STAGING_BYTES. */
-static void hold(level *work, npy_intp bytes, char **held, char *buffer) {
-    const OgiveKernel *kernel = work->kernel;
-    npy_intp chunk = OGIVE_STAGING_BYTES / 16 / bytes / FEWEST_IN_PLACE * FEWEST_IN_PLACE;
-    chunk = chunk < FEWEST_IN_PLACE ? FEWEST_IN_PLACE : chunk;
-    work->chunk = chunk > CHUNK ? CHUNK : chunk; /* the flags have room for so many, whatever the size of elements */
-    work->streams = 0;
-    work->held = held;
-    for (int k = kernel->inputs; k < kernel->inputs + kernel->outputs; ++k) {
-        held[k] = NULL;
-        if (is_in_place(kernel, work->pointers, k)) {
-            held[k] = buffer;
-            buffer += work->chunk * kernel->itemsizes[k];
-        }
-    }
-}
-
-static OGIVE_APART void compute_in_place(level *work, npy_intp bytes) {
-    _Alignas(64) char buffer[OGIVE_STAGING_BYTES];
-    char *held[OGIVE_MAX_OPERANDS];
-    hold(work, bytes, held, buffer);
-    compute_level(work);
 }
 
 void ogive_compute(ogive_call *call, void *const *pointers, npy_intp count, npy_intp valid, _Bool streams) {
@@ -582,27 +521,17 @@ void ogive_compute(ogive_call *call, void *const *pointers, npy_intp count, npy_
         return;
     }
     ogive_count(kernel, valid);
-    level work = {call, kernel, call->function, pointers, count, valid, CHUNK, streams, NULL, NOWHERE};
-    const npy_intp bytes = bytes_in_place(&work);
-    if (bytes > 0) {
-        compute_in_place(&work, bytes);
-    } else {
-        compute_level(&work);
-    }
+    const _Bool in_place = is_in_place(kernel, pointers);
+    compute_level(&(level){call, kernel, call->function, pointers, count, valid, streams && !in_place, in_place});
 }
 
 void ogive_compute_pieces(ogive_call *call, void *const *pointers, ogive_pieces *pieces, _Bool streams, npy_intp tail[2]) {
     OgiveKernel *kernel = call->kernel;
-    level work = {call, kernel, call->function, pointers, 0, 0, CHUNK, streams, NULL, NOWHERE};
+    const _Bool in_place = is_in_place(kernel, pointers);
+    level work = {call, kernel, call->function, pointers, 0, 0, streams && !in_place, in_place};
     _Alignas(64) unsigned char flags[CHUNK / 8];
-    _Alignas(64) char buffer[OGIVE_STAGING_BYTES];
-    char *held[OGIVE_MAX_OPERANDS];
     heap found;
     found.next = NULL;
-    const npy_intp bytes = bytes_in_place(&work);
-    if (bytes > 0) {
-        hold(&work, bytes, held, buffer);
-    }
     npy_intp elements = 0;
     for (intptr_t begin, end; ogive_next_piece(pieces, &begin, &end);) {
         const npy_intp whole_end = end - ((end - begin) & (kernel->block - 1));
