@@ -133,6 +133,11 @@ class StageText:
         by_root = dict(zip(roots, values, strict=True))
         if test is not None and test in differing:
             inner.append(f"is_open |= {bare(by_root[test])};")
+        kept = {value: f"{self._name(k)}[i]" for k, value in stored}
+        if found and test is None and all(one.reduction.value in kept for one in found):
+            # Compilers vectorise a loop that computes, and one that adds up; not one that does both in lanes.
+            lines += self._loop(inner, [])
+            inner, by_root = [], kept
         step = min((one.lanes for one in found), default=0)
         inner += [line for one in found for line in one.taken(by_root[one.reduction.value], step)]
         lines += [line for one in found for line in one.begin()]

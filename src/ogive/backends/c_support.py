@@ -20,9 +20,13 @@ FUNCTION {to} ogive_{name}({of} from) {{
 #: Of infinities and NaN, and from 2**23 (2**52) on, numbers are integers.
 _ROUNDED = """\
 FUNCTION {kind} ogive_{name}_{letter}({kind} x) {{
+#if defined(__GNUC__) && (defined(__SSE4_1__) || defined(__aarch64__)) /* an instruction */
+    return __builtin_{name}{s}(x);
+#else
     const {kind} size = ogive_fabs_{letter}(x), near = (size + {magic}) - {magic};
     {body}
     return size < {magic} ? whole : x;
+#endif
 }}
 """
 
