@@ -188,6 +188,7 @@ class Sieve(BoundRules):
         super().__init__(dtype, nodes)
         itself: Any = lambda x, e, f: np.where(e == 0, 0, f * (e / np.abs(x)))  # noqa: E731
         self.table |= {
+            functions.EXP: partial(self.apply, np.exp, self._grown, 1, None, "limit huge"),
             functions.EXP2: partial(self.apply, np.exp2, self._grown, 1, None, "limit huge"),
             functions.LOG2: partial(self.apply, np.log2, self._of_part, None, self._is_below_zero, ""),
             functions.LOG10: partial(self.apply, np.log10, self._of_part, None, self._is_below_zero, ""),
@@ -199,7 +200,8 @@ class Sieve(BoundRules):
 
     @staticmethod
     def _grown(x: Any, e: Any, f: Any) -> Any:
-        return f * np.where(e <= 1, e + e * e, np.inf)
+        """Of exponentials; beyond the least number of long double nothing is left."""
+        return np.where(x + 2 * e < -20_000, 0, f * np.where(e <= 1, e + e * e, np.inf))
 
     @staticmethod
     def _flattened(x: Any, e: Any, f: Any) -> Any:

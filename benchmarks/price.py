@@ -29,7 +29,7 @@ from benchmarks.tables import tables, written
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["BUILT", "Checkout", "compared"]
+__all__ = ["BUILT", "Checkout", "compared", "doubles"]
 
 HERE = Path(__file__).resolve().parent.parent
 

@@ -18,7 +18,7 @@ from benchmarks.kernels import current, digest_of
 from benchmarks.model_peers import MODEL_PEERS, exact_results
 from benchmarks.models import MODEL_SIZES, MODELS, ModelCase, model_cases
 from benchmarks.peers import PEERS, prepare
-from benchmarks.price import BUILT, Checkout, compared
+from benchmarks.price import BUILT, Checkout, compared, doubles
 from benchmarks.startup import CALLS, SECTIONS
 from benchmarks.tables import SHORT, best_peer, duration, geometric_mean, ratio, size_name, tables
 from ogive.cli.deciding_levels import FAMILIES, drawn, signature_of
@@ -235,6 +235,20 @@ def test_the_price_is_measured_of_operators_that_both_have():
             checkout.close()
     assert list(found) == ["relu", "gelu_tanh"]
     assert all(0 < seconds < 1 for pair in found.values() for seconds in pair)
+
+
+def test_the_price_of_float64_is_that_of_elements_and_their_derivatives():
+    names = doubles()
+    assert {"gelu", "grad(gelu, 0)", "grad(swiglu, 1)"} < set(names)
+    assert "softmax" not in names
+    assert len(names) > 200
+    checkouts = Checkout(BUILT), Checkout(BUILT)
+    try:
+        found = compared(*checkouts, ["grad(mul, 1)", "no such operator"], 64, 1, "float64")
+    finally:
+        for checkout in checkouts:
+            checkout.close()
+    assert list(found) == ["grad(mul, 1)"]
 
 
 # ---- cliffs
