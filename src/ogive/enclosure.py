@@ -34,6 +34,7 @@ __all__ = [
     "Value",
     "ball_of",
     "decided",
+    "evaluated",
     "exact_value",
     "nearest",
     "of_ball",
@@ -681,7 +682,7 @@ def _steps(root: Expression) -> tuple[tuple[Expression, tuple[int, ...]], ...]:
     return tuple((current, tuple(places[operand] for operand in current.operands)) for current in places)
 
 
-def _evaluate(root: Expression, leaf: Callable[[Expression], Any], rules: _Rules) -> Any:
+def evaluated(root: Expression, leaf: Callable[[Expression], Any], rules: _Rules) -> Any:
     """The value of a graph. Of a `select` only the branch that is taken is looked at."""
     steps = _steps(root)
     values: list[Any] = [None] * len(steps)
@@ -732,7 +733,7 @@ def right_result(
         return rounded(value, kind, modular, is_last), not is_last
 
     (root,) = with_limits([root], kind if kind.is_float else ELEMENT_TYPES["float64"])
-    found: tuple[float | int, bool] = _decided(partial(_evaluate, root, _leaf(inputs, parameters)), with_decision, bits)
+    found: tuple[float | int, bool] = _decided(partial(evaluated, root, _leaf(inputs, parameters)), with_decision, bits)
     return found
 
 
@@ -748,7 +749,7 @@ def exact_value(
     """
     (root,) = with_limits([root], ELEMENT_TYPES["float64"])
     decimal = partial(to_decimal, digits=digits)
-    found: Decimal = _decided(partial(_evaluate, root, _leaf(inputs, parameters)), decimal, bits)
+    found: Decimal = _decided(partial(evaluated, root, _leaf(inputs, parameters)), decimal, bits)
     return found
 
 

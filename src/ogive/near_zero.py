@@ -1,98 +1,124 @@
-"""Formulas next to zero, where their results lie just beside those of a line: ties, of which enclosures decide each alone.
+"""Formulas next to zero, where a term of a power of x and next to nothing more are their results.
 
-That takes 0.1 ms an element, and of half of all subnormal numbers GELU's result is such a tie.
-
-Of ``f(0) = 0`` and a slope that is a number of few bits, ``f(x)`` is ``slope * x`` and a rest of ``f''/2 * x**2``, whose
-sign is that of ``f''`` on the interval; or, of odd functions, one of ``f'''/6 * x**3``. So whole arrays are rounded at
-once: GELU's results for subnormal numbers. Where the other operands are mere factors, as a gradient is, the same holds of
-``g * h(x)``: it lies beside ``h(0) * g``, on the side that ``x * h(x)`` tells.
+Enclosures take 0.1 ms an element, and of half of all subnormal numbers GELU's result lies just beside a tie. Here whole
+arrays are decided at once. A formula is expanded in powers of x, with an enclosure of all that is behind the last term:
+``x/2`` and more is GELU, ``x/3`` and less Langevin's function ``1/tanh(x) - 1/x``, in which infinities cancel. The sign
+of the second term says on which side of a tie the result lies. Other operands may be factors, as a gradient is.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ogive import elementary_functions as functions
 from ogive import operations as ops
+from ogive.conversion import converted
 from ogive.differentiation.algebra import substituted
+from ogive.differentiation.tangents import tangents
 from ogive.dtypes import ElementType
+from ogive.enclosure import Undecided, Value, ball_of, decided, evaluated, of_ball, of_number
 from ogive.errors import UnsupportedError
-from ogive.expression import Expression, Format, constant, node, walk
-from ogive.over_intervals import rest_near_zero
+from ogive.expression import Expression, Format, Operation, Term, constant, node, walk
 
-__all__ = ["LIMIT", "Line", "line_beside_factors", "line_of"]
+__all__ = ["LIMIT", "Leading", "leading_beside_factors", "leading_of"]
 
 #: Up to which magnitude of the input; the shorter one for formulas that have a branch between them.
 LIMIT, SHORTER_LIMIT = 2.0**-64, 2.0**-100
 
-#: The smallest number of float32 and bfloat16.
-LEAST = Fraction(1, 2**149)
+#: How many terms are computed before the one that encloses the rest.
+TERMS = 5
+
+#: The largest power of x.
+MOST = 3
+
+#: What the leading term is wrong by relative to itself, and more: by the second term, a rounded coefficient and up to three products.
+RELATIVE = 2.0**-50
 
 
-class Line(NamedTuple):
-    """A line through zero, and on which side of it the formula lies."""
+class Leading(NamedTuple):
+    """The leading term of a formula, a multiple of a power of the input's magnitude, and what is known of the rest."""
 
-    slope: float
+    power: int
+    coefficients: Mapping[bool, float]
+    """Of negative inputs (True) and of others, as the other facts."""
+    are_exact: bool
+    """Whether both are the exact ones, and have few bits."""
     above: Mapping[bool, bool]
-    """Whether the formula is larger, of negative inputs (True) and of others."""
+    """Whether the formula is larger."""
     limit: float
     """Up to which magnitude of the input that is so."""
     operand: int = 0
     """The number of that input."""
     factors: tuple[int, ...] = ()
-    """The numbers of other inputs whose product takes the place of x: of ``g * h(x)``, where the line is of ``x * h(x)``."""
+    """The numbers of other inputs, which the formula of that one is multiplied by."""
 
-    def values(self, x: np.ndarray, *factors: np.ndarray) -> np.ndarray:
-        """Float64 numbers that round as the formula does at these inputs, which are not zero.
+    def ends(self, x: np.ndarray, *factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Float64 numbers between which the formula lies at these inputs, which are not zero.
 
-        They are the line's and, for the rest, the next number: no tie of a shorter type lies between them.
+        Beside an exact term it is the next number, twice: no tie of a shorter type lies between the two.
         """
         is_negative = np.signbit(x)
+        term = np.where(is_negative, self.coefficients[True], self.coefficients[False])
+        for _ in range(self.power):
+            term = term * np.abs(x.astype(np.float64))
         rises = np.where(is_negative, self.above[True], self.above[False])
-        on_line = x.astype(np.float64) * self.slope
-        if self.factors:
-            product = np.multiply.reduce([factor.astype(np.float64) for factor in factors])
-            on_line = product * self.slope
-            rises = rises ^ is_negative ^ np.signbit(product)
-        return np.nextafter(on_line, np.where(rises, np.inf, -np.inf))
+        for factor in factors:
+            term = term * factor.astype(np.float64)
+            rises = rises ^ np.signbit(factor)
+        if self.are_exact:
+            beside = np.nextafter(term, np.where(rises, np.inf, -np.inf))
+            return beside, beside
+        return term * (1 - RELATIVE), term * (1 + RELATIVE)
+
+    def rounded(self, kind: Any, x: np.ndarray, *factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The results in an element type of up to 32 bits, and where they are decided."""
+        low, high = (converted(end, kind) for end in self.ends(x, *factors))
+        return low, low == high
 
 
-def line_of(root: Expression, parameters: Mapping[str, float], kinds: tuple[ElementType, ElementType]) -> Line | None:
-    """The line of a formula of one input, for an input's and a result's type; None if there is none."""
-    if not all(kind.name in ("float32", "bfloat16") for kind in kinds):
+def leading_of(
+    root: Expression, parameters: Mapping[str, float], kinds: tuple[ElementType, ElementType]
+) -> Leading | None:
+    """The leading term of a formula of one input, for an input's and a result's type; None if there is none."""
+    if kinds[0].name not in ("float32", "bfloat16") or kinds[1].name not in ("float32", "bfloat16", "float16"):
         return None
     named = tuple(sorted(parameters.items()))
-    return _line(root, named, LIMIT) or _line(root, named, SHORTER_LIMIT)
+    return _leading(root, named, LIMIT) or _leading(root, named, SHORTER_LIMIT)
 
 
-def line_beside_factors(
+def leading_beside_factors(
     root: Expression,
     used: Collection[int],
     parameters: Mapping[str, float],
     inputs: Sequence[ElementType],
     output: ElementType,
-) -> Line | None:
-    """The line of a formula of one input and factors, for the types of inputs and result; None if there is none."""
+) -> Leading | None:
+    """The same of a formula of one input and factors, for the types of inputs and result."""
     if not used or not all(inputs[i].name in ("float32", "bfloat16") for i in used):
         return None
     for operand in sorted(used):
         factors = tuple(sorted(set(used) - {operand}))
         if not all(_is_factor(root, factor) for factor in factors):
             continue
-        x = _input(0)
         leaves: dict[Expression, Expression] = dict.fromkeys(map(_input, factors), constant(1))
-        (rest,) = substituted([root], leaves | {_input(operand): x})
-        if factors:
-            rest = node(ops.MULTIPLY, (rest, x), None, Format.NUMBER)
-        line = line_of(rest, parameters, (inputs[operand], output))
-        # The products are exact in float64.
-        if line is not None and abs(Fraction(line.slope)).numerator.bit_length() + 24 * max(len(factors), 1) <= 53:
-            return line._replace(operand=operand, factors=factors)
+        (rest,) = substituted([root], leaves | {_input(operand): _input(0)})
+        found = leading_of(rest, parameters, (inputs[operand], output))
+        if found is None or found.power + len(factors) > MOST:
+            continue
+        are_exact = found.are_exact and _fit(found.coefficients, found.power + len(factors))
+        return found._replace(operand=operand, factors=factors, are_exact=are_exact)
     return None
+
+
+def _fit(coefficients: Mapping[bool, float], count: int) -> bool:
+    """Whether the products with so many numbers of 24 bits are exact."""
+    return all(abs(Fraction(c)).numerator.bit_length() + 24 * count <= 53 for c in coefficients.values())
 
 
 def _input(index: int) -> Expression:
@@ -127,24 +153,270 @@ def _is_factor(root: Expression, index: int) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _line(root: Expression, parameters: tuple[tuple[str, float], ...], limit: float) -> Line | None:
-    above = {}
-    slopes = set()
-    for is_negative, sign in ((True, -1), (False, 1)):
+def _leading(root: Expression, parameters: tuple[tuple[str, float], ...], limit: float) -> Leading | None:
+    found = []
+    for sign in (1, -1):
         try:
-            found = rest_near_zero(root, sign * LEAST, sign * Fraction(limit), dict(parameters))
+            term = _term(root, sign, limit, dict(parameters))
         except UnsupportedError:
             return None
-        if found is None:
+        if term is None:
             return None
-        slope, order, (low, high) = found
-        # Exact in float64 for 24 bits of x, and the rest is less than a unit in the last place there.
-        is_short = slope.numerator.bit_length() <= 29 and slope.denominator & (slope.denominator - 1) == 0
-        if not is_short or not slope or low <= 0 <= high:
+        found.append(term)
+    (power, first, first_side), (other_power, second, second_side) = found
+    if power != other_power:
+        return None
+    coefficients = {False: float(first), True: float(second)}
+    are_exact = all(isinstance(c, Fraction) for c in (first, second)) and _fit(coefficients, power)
+    if not all(2.0**-100 < abs(c) < 2.0**100 for c in coefficients.values()):
+        return None
+    return Leading(power, coefficients, are_exact, {False: first_side > 0, True: second_side > 0}, limit)
+
+
+def _term(
+    root: Expression, sign: int, limit: float, parameters: Mapping[str, float]
+) -> tuple[int, Fraction | float, int] | None:
+    """(power, coefficient, on which side of the term the formula lies) for inputs of one sign; an exact one as a fraction."""
+
+    def compute(rules: Any) -> tuple[int, Fraction | float, int] | None:
+        if rules.is_last:
             return None
-        if max(abs(low), abs(high)) * Fraction(limit) ** (order - 1) >= abs(slope) / 2**53:
+        expansion = _Expansion(rules, sign, limit)
+        series = expansion.of(root, parameters)
+        if series is None or not 0 <= series.power <= MOST or series.terms[0].kind not in ("fraction", "ball"):
             return None
-        # The rest has the sign of its derivative, but below zero the other one if that is the third.
-        above[is_negative] = (low > 0) is not (is_negative and order == 3)
-        slopes.add(slope)
-    return Line(float(slopes.pop()), above, limit) if len(slopes) == 1 else None
+        first, *others = series.terms
+        skipped = next((i for i, term in enumerate(others) if term.kind != "zero"), None)
+        if skipped is None:
+            return None  # it is that term
+        rest = expansion.tail(series, skipped + 1)
+        size = abs(ball_of(first))
+        if not size > 0 or not rest.sign:
+            raise Undecided
+        if not abs(ball_of(rest)) * rules.arb(limit) ** (skipped + 1) < size * rules.arb(2.0**-53):
+            return None
+        exact = _short_fraction(first)
+        return series.power, _number(first) if exact is None else exact, rest.sign
+
+    found: tuple[int, Fraction | float, int] | None = decided(compute, lambda value, is_last: value)
+    return found
+
+
+class _Series(NamedTuple):
+    """``t**power * (terms[0] + terms[1] t + ...)`` for 0 < t <= limit. The last one encloses all that is left."""
+
+    power: int
+    terms: tuple[Value, ...]
+
+
+class _Expansion:
+    """What nodes are as series in the magnitude t of the input. None: it is not known, or there is no series."""
+
+    def __init__(self, rules: Any, sign: int, limit: float) -> None:
+        self.rules, self.zero = rules, rules.zero[1]
+        self.input = _Series(1, (of_number(sign), *self._zeros(TERMS)))
+        self.small = rules.arb(0).union(rules.arb(limit))
+
+    def of(self, root: Expression, parameters: Mapping[str, float]) -> _Series | None:
+        """The series of a formula. Raises Undecided where more bits may tell."""
+        found: dict[Expression, Any] = {}
+        undecided: set[Expression] = set()
+        for current in walk(root):
+            operands = [found[operand] for operand in current.operands]
+            needed = current.operands
+            if current.operation is ops.SELECT and operands[0] is not None:
+                needed = (needed[1 if operands[0] else 2],)
+            try:
+                found[current] = self._node(current, operands, parameters)
+            except (UnsupportedError, ZeroDivisionError):
+                found[current], needed = None, ()
+            except Undecided:
+                found[current] = None
+                undecided.add(current)
+            if found[current] is None and not undecided.isdisjoint(needed):
+                undecided.add(current)
+        if root in undecided:
+            raise Undecided
+        return found[root] if isinstance(found[root], _Series) else None
+
+    def _node(self, n: Expression, operands: Sequence[Any], parameters: Mapping[str, float]) -> Any:
+        operation = n.operation
+        if operation is ops.INPUT:
+            return self.input
+        if operation in (ops.CONSTANT, ops.PARAMETER):
+            value = n.attribute if operation is ops.CONSTANT else parameters[n.attribute[1]]
+            return bool(value) if n.format is Format.TRUTH else self._constant(of_number(value))
+        if operation is ops.SELECT:
+            return None if operands[0] is None else operands[1 if operands[0] else 2]
+        if any(operand is None for operand in operands):
+            return None
+        if n.format is Format.TRUTH:
+            return self._truth(operation, *operands)
+        rule = {
+            ops.ADD: self._add,
+            ops.SUBTRACT: lambda a, b: self._add(a, self._times(b, -1)),
+            ops.MULTIPLY: self._multiply,
+            ops.DIVIDE: self._divide,
+            ops.NEGATE: lambda a: self._times(a, -1),
+            ops.ABSOLUTE: lambda a: self._times(a, self._sign(a) or 1),
+            ops.COPY_SIGN: lambda a, b: self._times(a, (self._sign(a) or 1) * self._sign(b)) if self._sign(b) else None,
+            functions.LARGER: lambda a, b: a if self._order(a, b) >= 0 else b,
+            functions.SMALLER: lambda a, b: a if self._order(a, b) <= 0 else b,
+        }.get(operation)
+        return rule(*operands) if rule is not None else self._function(n, operands)
+
+    def _truth(self, operation: Operation, *operands: Any) -> bool | None:
+        if isinstance(operands[0], bool):
+            found = {ops.AND: all, ops.OR: any, ops.NOT: lambda x: not x[0], ops.EXCLUSIVE_OR: lambda x: x[0] != x[1]}
+            return bool(found[operation](operands)) if operation in found else None
+        orders = {ops.LESS: (-1,), ops.LESS_EQUAL: (-1, 0), ops.EQUAL: (0,)}
+        return self._order(*operands) in orders[operation] if operation in orders else None
+
+    # ---- arithmetic
+
+    def _zeros(self, count: int) -> tuple[Value, ...]:
+        return (self.zero,) * count
+
+    def _constant(self, value: Value) -> _Series:
+        return _Series(0, (value, *self._zeros(TERMS)))
+
+    def _power_of_small(self, exponent: int) -> Value:
+        return of_ball(self.small**exponent, 1)
+
+    def _product(self, x: Value, y: Value) -> Value:
+        """Of two numbers, of which a ball may have any sign."""
+        return self.zero if "zero" in (x.kind, y.kind) else self.rules.multiply(x, y)
+
+    def tail(self, series: _Series, begin: int) -> Value:
+        """The terms from one on, divided by its power of t, as one number."""
+        total = series.terms[begin]
+        for i, term in enumerate(series.terms[begin + 1 :], start=1):
+            total = self.rules.add(total, self._product(term, self._power_of_small(i)))
+        return total
+
+    def _cut(self, series: _Series, count: int) -> tuple[Value, ...]:
+        """So many terms."""
+        return (*series.terms[: count - 1], self.tail(series, count - 1))
+
+    def _normal(self, power: int, terms: Sequence[Value]) -> _Series:
+        """Without terms that are zero before the first that is not."""
+        begin = next((i for i, term in enumerate(terms) if term.kind != "zero"), len(terms) - 1)
+        return _Series(power + begin, tuple(terms[begin:]))
+
+    def _sign(self, series: _Series) -> int:
+        """1, -1 or 0."""
+        total = series.terms[0] if series.terms[0].kind == "infinity" else self.tail(series, 0)
+        if total.kind == "nan" or (total.kind == "ball" and not total.sign):
+            raise Undecided
+        return 0 if total.kind == "zero" else int(total.sign)
+
+    def _order(self, a: _Series, b: _Series) -> int:
+        return self._sign(self._add(a, self._times(b, -1)))
+
+    def _times(self, a: _Series, factor: int) -> _Series:
+        return a if factor == 1 else _Series(a.power, tuple(map(self.rules.negate, a.terms)))
+
+    def _add(self, a: _Series, b: _Series) -> _Series:
+        power = min(a.power, b.power)
+        a, b = (_Series(power, (*self._zeros(x.power - power), *x.terms)) for x in (a, b))
+        count = min(len(a.terms), len(b.terms))
+        return self._normal(power, list(map(self.rules.add, self._cut(a, count), self._cut(b, count))))
+
+    def _multiply(self, a: _Series, b: _Series) -> _Series:
+        count, rules = min(len(a.terms), len(b.terms)), self.rules
+        terms = list(self._zeros(count))
+        for i, x in enumerate(self._cut(a, count)):
+            for j, y in enumerate(self._cut(b, count)):
+                product, beyond = self._product(x, y), i + j - (count - 1)
+                if beyond > 0:
+                    product = self._product(product, self._power_of_small(beyond))
+                place = min(i + j, count - 1)
+                terms[place] = rules.add(terms[place], product)
+        return self._normal(a.power + b.power, terms)
+
+    def _divide(self, a: _Series, b: _Series) -> _Series | None:
+        if not self._sign(b):
+            return None
+        count, rules = min(len(a.terms), len(b.terms)), self.rules
+        rests, divisors = list(self._cut(a, count)), self._cut(b, count)
+        terms: list[Value] = []
+        for i in range(count):
+            terms.append(rules.divide(rests[i], divisors[0] if i < count - 1 else self.tail(_Series(0, divisors), 0)))
+            for j, divisor in enumerate(divisors[1:], start=1):
+                product, beyond = rules.negate(self._product(terms[i], divisor)), i + j - (count - 1)
+                if beyond > 0:
+                    product = self._product(product, self._power_of_small(beyond))
+                place = min(i + j, count - 1)
+                if i < count - 1:
+                    rests[place] = rules.add(rests[place], product)
+        return self._normal(a.power - b.power, terms)
+
+    def _function(self, n: Expression, operands: Sequence[_Series]) -> _Series | None:
+        """A function of one series, by its derivatives where that begins; other operands are constants."""
+        moving = [i for i, x in enumerate(operands) if x.power or any(term.kind != "zero" for term in x.terms[1:])]
+        fixed = {i: x.terms[0] for i, x in enumerate(operands) if i not in moving}
+        if len(moving) > 1 or any(value.kind not in ("fraction", "zero") for value in fixed.values()):
+            return None
+        leaves = [
+            _input(0)
+            if i in moving
+            else constant(Fraction(int(v.fraction.p), int(v.fraction.q)) if v.kind == "fraction" else 0)
+            for i, v in ((i, fixed.get(i, self.zero)) for i in range(len(operands)))
+        ]
+        whole = node(n.operation, tuple(leaves), n.attribute, n.format)
+        if not moving:
+            return self._constant(self._at(whole, self.zero))
+        u = operands[moving[0]]
+        if u.power < 0:
+            return None
+        begin = u.terms[0] if u.power == 0 else self.zero
+        if begin.kind not in ("fraction", "zero", "ball"):
+            return None
+        change = self._normal(1, u.terms[1:]) if u.power == 0 else u
+        count = len(change.terms)
+        derivatives = _derivatives(whole, count)
+        total, power = self._constant(self._at(whole, begin)), self._constant(of_number(1))
+        for order, derivative in enumerate(derivatives, start=1):
+            power = self._multiply(power, change)
+            place = (
+                begin
+                if order < count
+                else self.rules.add(begin, self.tail(_Series(0, (*self._zeros(change.power), *change.terms)), 0))
+            )
+            value = self.rules.divide(self._at(derivative, place), of_number(math.factorial(order)))
+            total = self._add(total, self._multiply(power, self._constant(value)))
+        return total
+
+    def _at(self, root: Expression, value: Value) -> Value:
+        """A formula at a number: finite."""
+        found = evaluated(
+            root, lambda leaf: value if leaf.operation is ops.INPUT else of_number(leaf.attribute), self.rules
+        )
+        if found.kind in ("nan", "infinity") or (found.kind == "ball" and not found.ball.is_finite()):
+            raise UnsupportedError("there is no series")
+        return found
+
+
+@lru_cache(maxsize=256)
+def _derivatives(root: Expression, count: int) -> tuple[Term, ...]:
+    """So many derivatives of a function."""
+    found: list[Any] = [root]
+    for _ in range(count):
+        found.extend(tangents(found[-1:], _input(0)))
+    return tuple(found[1:])
+
+
+def _short_fraction(value: Value) -> Fraction | None:
+    """A number that float64 has."""
+    if value.kind != "fraction":
+        return None
+    found = Fraction(int(value.fraction.p), int(value.fraction.q))
+    return found if float(found) == found else None
+
+
+def _number(value: Value) -> float:
+    """A number, rounded."""
+    if value.kind == "fraction":
+        return float(Fraction(int(value.fraction.p), int(value.fraction.q)))
+    mantissa, exponent = value.ball.mid().man_exp()
+    return float(Fraction(int(mantissa)) * Fraction(2) ** int(exponent))

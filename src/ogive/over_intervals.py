@@ -21,7 +21,7 @@ from ogive.errors import UnsupportedError
 from ogive.expression import Expression, Format, Operation, Term, node, walk
 from ogive.row_enclosure import Common, Rows
 
-__all__ = ["Interval", "enclosed_over", "enclosed_rows_over", "rest_near_zero", "softmax_over"]
+__all__ = ["Interval", "enclosed_over", "enclosed_rows_over", "softmax_over"]
 
 #: The ends; None: unbounded, and perhaps no number.
 Interval = tuple[Fraction, Fraction] | None
@@ -239,100 +239,6 @@ def enclosed_over(
         return decided(compute, accept)
     except (_Unbounded, ZeroDivisionError):
         return None
-
-
-class _Branch(_Intervals):
-    """The branches that a formula takes in a whole interval, evaluated there and beyond its ends."""
-
-    def __init__(self, arb: Any, fmpq: Any) -> None:
-        super().__init__(arb, fmpq)
-        self.truths: dict[Expression, frozenset[bool]] = {}
-
-    def decide(self, root: Expression, box: Any, parameters: Mapping[str, float]) -> None:
-        """Keep the truth of all conditions that are sure, and the same in all boxes."""
-        found: dict[Expression, Any] = {}
-        for current in walk(root):
-            found[current] = self._node(current, [found[x] for x in current.operands], [box], parameters)
-            if isinstance(found[current], frozenset):
-                self.truths[current] = self.truths.get(current, frozenset()) | found[current]
-
-    def along(self, root: Expression, box: Any, parameters: Mapping[str, float]) -> Any:
-        """The formula with these truths."""
-        found: dict[Expression, Any] = {}
-        self.is_smooth = True
-        for n in walk(root, operands=self._followed):  # without recursion
-            values = [found[x] for x in self._followed(n)]
-            if n.format is Format.TRUTH:
-                found[n] = self.truths[n]
-            else:
-                found[n] = values[0] if n.operation == ops.SELECT else self._node(n, values, [box], parameters)
-        return found[root]
-
-    def _followed(self, n: Expression) -> Sequence[Expression]:
-        """The operands that a node has along the branches: of a choice the value that is taken."""
-        if n.format is Format.TRUTH:
-            return ()
-        if n.operation != ops.SELECT:
-            return n.operands
-        if len(self.truths[n.operands[0]]) > 1:
-            raise _Unbounded
-        (truth,) = self.truths[n.operands[0]]
-        return (n.operands[1 if truth else 2],)
-
-
-def rest_near_zero(
-    root: Expression, near: Fraction, far: Fraction, parameters: Mapping[str, float]
-) -> tuple[Fraction, int, tuple[Fraction, Fraction]] | None:
-    """Of a formula that is zero at zero: its slope there, and how it leaves that line.
-
-    The order of the first derivative after the slope that is not zero at zero, 2 or 3, and an enclosure of it up to
-    ``far``. Both numbers have one sign. The formula must take the same branches from ``near`` to ``far``; these are what
-    is followed to zero. None where they are not smooth there, or not exactly known at zero.
-    """
-    if root.format is Format.TRUTH:
-        return None
-    derivatives = [root]
-    for _ in range(3):
-        slopes = _slopes(derivatives[-1], 1)
-        if not slopes:
-            return None
-        derivatives.append(slopes[0])
-
-    def compute(rules: Any) -> Any:
-        made, branch = _Arb(rules), _Branch(rules.arb, rules.fmpq)
-        whole, zero = made.ball(*sorted((Fraction(0), far))), made.arb(0)
-        for order in (2, 3):
-            followed = derivatives[: order + 1]
-            begin = near
-            while abs(begin) < abs(
-                far
-            ):  # a ball's radius is rounded up, so that one of all of them would have zero in it
-                end = min(begin * 2**16, far, key=abs)
-                for each in followed:
-                    branch.decide(each, made.ball(*sorted((begin, end))), parameters)
-                begin = end
-            at_zero, slope, *others = (branch.along(each, zero, parameters) for each in followed[:-1])
-            is_smooth = all(_follows(branch, each, whole, parameters) for each in followed)
-            if not is_smooth or not (slope.is_exact() and at_zero.is_exact() and at_zero == 0):
-                return None
-            if not all(other.is_exact() and other == 0 for other in others):
-                return None
-            found = branch.along(followed[-1], whole, parameters)
-            low, high = _fraction(found.lower()), _fraction(found.upper())
-            if not low <= 0 <= high:
-                return _fraction(slope.lower()), order, (low, high)
-        return None
-
-    try:
-        found: tuple[Fraction, int, tuple[Fraction, Fraction]] | None = decided(compute, lambda value, is_last: value)
-    except (_Unbounded, ZeroDivisionError):
-        return None
-    return found
-
-
-def _follows(branch: _Branch, root: Expression, box: Any, parameters: Mapping[str, float]) -> bool:
-    """Whether a formula is smooth and finite in a box, along the branches that are decided."""
-    return bool(branch.along(root, box, parameters).is_finite() and branch.is_smooth)
 
 
 class _Arb:

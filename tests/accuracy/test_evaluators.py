@@ -16,7 +16,7 @@ from ogive.dtypes import ELEMENT_TYPES
 from ogive.enclosure import exact_value
 from ogive.errors import OgiveError, UnsupportedError
 from ogive.expression import Format, node
-from ogive.near_zero import line_of
+from ogive.near_zero import leading_of
 from ogive.over_intervals import enclosed_over
 from ogive.reference import compiled_error_function, evaluate, evaluate_exactly, to_long_double
 
@@ -43,13 +43,13 @@ def test_truth_values_on_arrays() -> None:
     assert found.tolist() == [True, False, False]
 
 
-def test_a_line_of_a_deep_formula() -> None:
+def test_the_leading_term_of_a_deep_formula() -> None:
     y = f.tanh(X)
     for _ in range(3000):
         y = y + X * 0.5
-    line = line_of(y, {}, (FLOAT32, FLOAT32))
-    assert line is not None
-    assert line.slope == 1501.0
+    term = leading_of(y, {}, (FLOAT32, FLOAT32))
+    assert term is not None
+    assert term.coefficients == {False: 1501.0, True: -1501.0}
 
 
 def test_intervals_refuse_with_errors_of_ogive() -> None:
@@ -65,15 +65,15 @@ def test_intervals_refuse_with_errors_of_ogive() -> None:
                     enclosed_over(root, [box] * len(op.tensors), numbers)
             if len(op.tensors) == 1:
                 with contextlib.suppress(OgiveError):
-                    line_of(root, numbers, (FLOAT32, FLOAT32))
+                    leading_of(root, numbers, (FLOAT32, FLOAT32))
     assert tried > 300
 
 
-def test_a_branch_of_nan_that_is_not_taken_leaves_the_line() -> None:
+def test_a_branch_of_nan_that_is_not_taken_leaves_the_term() -> None:
     guarded = f.where(X != X, float("nan"), f.tanh(X))
-    plain = line_of(f.tanh(X), {}, (FLOAT32, FLOAT32))
+    plain = leading_of(f.tanh(X), {}, (FLOAT32, FLOAT32))
     assert plain is not None
-    assert line_of(guarded, {}, (FLOAT32, FLOAT32)) == plain
+    assert leading_of(guarded, {}, (FLOAT32, FLOAT32)) == plain
 
 
 @pytest.mark.parametrize(

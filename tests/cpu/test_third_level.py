@@ -7,9 +7,10 @@ import pytest
 
 import ogive
 from ogive.catalog import OPERATORS
+from ogive.conversion import converted
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.enclosure import exact_value, right_result
-from ogive.near_zero import line_of
+from ogive.near_zero import leading_of
 from tests.inputs import parameter_sets
 
 SINGLE = ELEMENT_TYPES["float32"]
@@ -90,24 +91,27 @@ def test_tiny_numbers_are_decided_as_enclosures_do(name, parameters):
     expected = [right_result(root, [float(v)], named, SINGLE, bits=32)[0] for v in x]
     found = op(np.repeat(x, 2), **parameters)[::2]
     assert np.array_equal(found.view(np.uint32), np.array(expected, np.float32).view(np.uint32))
-    assert line_of(root, named, (SINGLE, SINGLE)) is not None
+    assert leading_of(root, named, (SINGLE, SINGLE)) is not None
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("op", [ogive.vjp(ogive.silu), ogive.vjp(ogive.squareplus), ogive.grad(ogive.swiglu)])
-def test_tiny_numbers_beside_factors_are_decided_at_once(op, asked):
+def test_tiny_numbers_beside_factors_are_decided_at_once(op, dtype, asked):
     """``g * f'(x)`` of tiny x lies beside ``g * f'(0)``, whatever g: every other subnormal result beside a tie."""
+    kind, least = ELEMENT_TYPES[dtype], {"float32": 2.0**-149, "bfloat16": 2.0**-133}[dtype]
     random = np.random.default_rng(1)
-    tiny = (random.integers(1, 1 << 20, 64) * random.choice([-1, 1], 64) * 2.0**-149).astype(np.float32)
-    factor = np.concatenate([random.integers(-99, 100, 32) * 2.0**-149, random.standard_normal(32)]).astype(np.float32)
+    tiny = converted(random.integers(1, 1 << 20, 64) * random.choice([-1, 1], 64) * least, kind.numpy)
+    factor = np.concatenate([random.integers(-99, 100, 32) * least, random.standard_normal(32)])
+    factor = converted(factor, kind.numpy)
     operands = [tiny, factor] if op.name.startswith("swiglu") else [factor, tiny]
     found = op(*operands)
     assert not asked
     (root,) = op.formula()
     named = {p.name: p.default for p in op.numeric_parameters}
     expected = [
-        right_result(root, [float(v) for v in pair], named, SINGLE, bits=32)[0] for pair in zip(*operands, strict=True)
+        right_result(root, [float(v) for v in pair], named, kind, bits=32)[0] for pair in zip(*operands, strict=True)
     ]
-    assert np.array_equal(found.view(np.uint32), np.array(expected, np.float32).view(np.uint32))
+    assert found.tobytes() == np.array(expected).astype(kind.numpy).tobytes()
 
 
 @ogive.operator

@@ -1,13 +1,21 @@
 """Results next to zero that are rounded beside a line are those that enclosures decide one by one."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 pytest.importorskip("flint", reason="golden data needs python-flint")
 
+import ogive
+from ogive import formula as f
+from ogive.dtypes import ELEMENT_TYPES
 from ogive.enclosure import right_result
+from ogive.formula import where
 from ogive.golden.specification import bits_of, of_operator
-from ogive.near_zero import LIMIT, line_of
+from ogive.near_zero import LIMIT, leading_of
+
+SINGLE = ELEMENT_TYPES["float32"]
 
 #: Operators whose slope at zero is a half, or another number of few bits, and whether they lie above the line.
 CURVED = {
@@ -28,9 +36,10 @@ ODD = ("sin", "tan")
 def test_the_line_rounds_as_enclosures_do(operator, dtype):
     spec = of_operator(operator, dtype)
     (step,), kind = spec.steps, spec.output
-    line = line_of(step.root, step.numbers, (kind, kind))
+    term = leading_of(step.root, step.numbers, (kind, kind))
     slope, above = CURVED[operator]
-    assert (line.slope, line.above) == (slope, {False: above, True: above is not (operator in ODD)})
+    assert (term.power, term.coefficients, term.are_exact) == (1, {False: slope, True: -slope}, True)
+    assert term.above == {False: above, True: above is not (operator in ODD)}
     top = int(bits_of(np.array([LIMIT]).astype(kind.numpy))[0])
     random = np.random.default_rng(0).integers(1, top, 40)
     bits = np.concatenate([[1, 2, 3, 5, 7, top - 1, top], random])
@@ -39,8 +48,31 @@ def test_the_line_rounds_as_enclosures_do(operator, dtype):
     assert np.array_equal(bits_of(spec.right([x])), bits_of(np.array(alone).astype(kind.numpy)))
 
 
-@pytest.mark.parametrize("operator", ["mish", "sigmoid", "elu", "relu", "exp"])
+@pytest.mark.parametrize(
+    ("formula", "power", "coefficients"),
+    [
+        (lambda x: 1 / f.tanh(x) - 1 / x, 1, (Fraction(1, 3), Fraction(-1, 3))),  # infinities cancel
+        (lambda x: (f.exp(x) - 1 - x - x * x / 2) / x**3, 0, (Fraction(1, 6), Fraction(1, 6))),
+        (lambda x: 1 / f.square_root(1 - x * x) - 1, 2, (Fraction(1, 2), Fraction(1, 2))),
+        (lambda x: where(x > 0, f.sin(x), 3 * f.expm1(x)), 1, (1, -3)),  # a kink
+        (lambda x: x * f.tanh(f.log1p(f.exp(x))), 1, (Fraction(3, 5), Fraction(-3, 5))),
+    ],
+)
+def test_terms_that_cancel_leave_the_next(formula, power, coefficients):
+    op = ogive.operator(formula)
+    (root,) = op.formula()
+    found = leading_of(root, {}, (SINGLE, SINGLE))
+    assert (found.power, tuple(found.coefficients.values())) == (power, tuple(map(float, coefficients)))
+    bits = np.concatenate([[1, 2, 3], np.random.default_rng(1).integers(1, 63 << 23, 20)])
+    x = np.concatenate([bits, bits | 1 << 31]).astype(np.uint32).view(np.float32)
+    right = np.array([right_result(root, [float(v)], {}, SINGLE, bits=32)[0] for v in x], np.float32)
+    rounded, is_decided = found.rounded(np.float32, x.astype(np.float64))
+    assert is_decided.all()
+    assert np.array_equal(bits_of(rounded), bits_of(right))
+
+
+@pytest.mark.parametrize("operator", ["relu", "elu", "cbrt", "sqrt", "log", "reciprocal"])
 def test_there_is_none_where_nothing_is_known_of_the_rest(operator):
-    """A slope of 3/5, results that are not zero at zero, a kink, a straight line."""
+    """A straight line, roots, what is infinite at zero."""
     spec = of_operator(operator, "float32")
-    assert line_of(spec.root, spec.steps[0].numbers, (spec.output, spec.output)) is None
+    assert leading_of(spec.root, spec.steps[0].numbers, (spec.output, spec.output)) is None

@@ -24,7 +24,7 @@ from ogive.enclosure import exact_value, right_result
 from ogive.errors import ArgumentError, DTypeError, UnsupportedError, message, suggestion
 from ogive.expression import Expression
 from ogive.limits import stored_in, with_limits
-from ogive.near_zero import line_of
+from ogive.near_zero import leading_of
 from ogive.operator import Operator
 from ogive.row_enclosure import exact_row, right_row
 from ogive.row_operator import RowOperator
@@ -197,14 +197,17 @@ def _of_elements(step: FormulaStep, arrays: Sequence[np.ndarray], *, with_exact:
     width = element_type_of(flat[0].dtype)
     bits = width.bits if width is not None else 64
     if unknown.any() and len(flat) == 1 and width is not None:
-        line = line_of(step.root, step.numbers, (width, kind))
-        if line is not None:
+        leading = leading_of(step.root, step.numbers, (width, kind))
+        if leading is not None:
             with np.errstate(invalid="ignore"):  # signalling NaN
                 x = flat[0].astype(np.float64)
-            near = unknown & (np.abs(x) <= line.limit) & (x != 0)
-            exact[near] = line.values(x[near])
-            right[near] = converted(np.copysign(rounded_to(np.abs(exact[near]), kind), exact[near]), kind.numpy)
-            bound[near] = np.abs(np.spacing(exact[near]))
+            near = unknown & (np.abs(x) <= leading.limit) & (x != 0)
+            low, high = leading.ends(x[near])
+            ends = [converted(np.copysign(rounded_to(np.abs(end), kind), end), kind.numpy) for end in (low, high)]
+            is_decided = ends[0] == ends[1]
+            near[near] = is_decided
+            exact[near], right[near] = low[is_decided], ends[0][is_decided]
+            bound[near] = np.abs(high - low)[is_decided] + np.abs(np.spacing(exact[near]))
             unknown &= ~near
     if unknown.any():
         places, index, inverse = _distinct(flat, unknown)

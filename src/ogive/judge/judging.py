@@ -22,7 +22,7 @@ from ogive.judge.causes import causes
 from ogive.judge.evidence import Evidence, broken_policies, evidence_of, example_of, steps_between
 from ogive.judge.judgement import BINS, Cause, Example, Judgement
 from ogive.judge.subjects import Died, Fault, Subject, aligned
-from ogive.near_zero import line_of
+from ogive.near_zero import leading_of
 
 __all__ = ["judge"]
 
@@ -321,7 +321,7 @@ def _sweep_step(
         if not x.size:
             return arrays[0], _Agreeing(x, result, np.zeros(0), np.zeros(0)), None, faults
     kernel, long = guess
-    if float(np.abs(x).max()) <= TIED and line_of(spec.root, spec.steps[-1].numbers, (spec.inputs[0], spec.output)):
+    if float(np.abs(x).max()) <= TIED and leading_of(spec.root, spec.steps[-1].numbers, (spec.inputs[0], spec.output)):
         kernel = None  # it would decide ties one by one
     with np.errstate(all="ignore"):
         right = result if kernel is None else np.asarray(kernel(x))

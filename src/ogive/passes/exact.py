@@ -42,7 +42,7 @@ from ogive.passes.untested_elements import is_of_16_bits, is_sum
 from ogive.program import MASK, Number, Program, Source, substituted
 
 if TYPE_CHECKING:
-    from ogive.near_zero import Line
+    from ogive.near_zero import Leading
 
 __all__ = [
     "computes_in",
@@ -323,8 +323,8 @@ class Decision:
     compute: Callable[[Sequence[Number], Sequence[float]], tuple[Number, ...]]
     used: frozenset[int]
     """The operands that the formula depends on."""
-    line: Callable[[tuple[float, ...]], Line | None]
-    """The line beside which its results lie next to zero, given the parameters."""
+    leading: Callable[[tuple[float, ...]], Leading | None]
+    """The term beside which its results lie next to zero, given the parameters."""
 
     def __call__(self, operands: Sequence[Number], parameters: Sequence[float]) -> tuple[Number, ...]:
         return self.compute(operands, parameters)
@@ -359,11 +359,11 @@ def decider(
             }
 
     @lru_cache(maxsize=64)
-    def line(parameters: tuple[float, ...]) -> Line | None:
-        from ogive.near_zero import line_beside_factors
+    def leading(parameters: tuple[float, ...]) -> Leading | None:
+        from ogive.near_zero import leading_beside_factors
 
-        if len(roots) != 1 or outputs[0].name != "float32":
+        if len(roots) != 1:
             return None
-        return line_beside_factors(roots[0], used, named(parameters), inputs, outputs[0])
+        return leading_beside_factors(roots[0], used, named(parameters), inputs, outputs[0])
 
-    return Decision(decide, used, line)
+    return Decision(decide, used, leading)

@@ -28,7 +28,7 @@ MOST_REMEMBERED = 1 << 17
 #: How many rows, and of how many bytes.
 MOST_ROWS_REMEMBERED, LONGEST_REMEMBERED = 256, 1 << 16
 
-#: Up to which magnitude a formula may be taken for a line and a little more.
+#: Up to which magnitude a formula may be taken for a term and a little more.
 TINY = 2.0**-64
 
 #: Up to how many elements are looked up one by one; for more it takes longer than to look up all at once.
@@ -102,19 +102,23 @@ class Decider:
     def _next_to_zero(
         self, operands: list[np.ndarray], results: list[np.ndarray], places: np.ndarray, parameters: tuple[float, ...]
     ) -> np.ndarray:
-        """Decide all tiny operands at once, where the formula lies beside a line there; the places that are left."""
-        line_of = getattr(self.decide, "line", None)
-        if line_of is None or not all(self.inputs[i].is_float for i in self.used):
+        """Decide all tiny operands at once, where the formula lies beside a term of theirs; the places that are left."""
+        leading_of = getattr(self.decide, "leading", None)
+        if leading_of is None or not all(self.inputs[i].is_float for i in self.used):
             return places
         given = {i: operands[i][places].astype(np.float64) for i in self.used}
-        line = line_of(parameters) if min(np.abs(x).min() for x in given.values()) <= TINY else None
-        if line is None:
+        leading = leading_of(parameters) if min(np.abs(x).min() for x in given.values()) <= TINY else None
+        if leading is None:
             return places
-        x = given[line.operand]
-        is_tiny = (np.abs(x) <= line.limit) & (x != 0)
-        for factor in line.factors:
+        x = given[leading.operand]
+        is_tiny = (np.abs(x) <= leading.limit) & (x != 0)
+        for factor in leading.factors:
             is_tiny &= np.isfinite(given[factor]) & (given[factor] != 0)
-        results[0][places[is_tiny]] = line.values(x[is_tiny], *(given[factor][is_tiny] for factor in line.factors))
+        found, is_decided = leading.rounded(
+            results[0].dtype, x[is_tiny], *(given[factor][is_tiny] for factor in leading.factors)
+        )
+        is_tiny[is_tiny] = is_decided
+        results[0][places[is_tiny]] = found[is_decided]
         return np.asarray(places[~is_tiny])
 
     def _keys(self, operands: Sequence[np.ndarray], places: np.ndarray) -> np.ndarray:
