@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import cmp_to_key
+from functools import cmp_to_key, lru_cache
 from typing import Any, Protocol
+
+import numpy as np
 
 from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, ElementType
@@ -113,19 +115,22 @@ def _alike(root: Expression, rows: Sequence[Sequence[float | int]]) -> list[int]
     Formulas that ask for the first element tell that from the others: these are alike from the second one on.
     """
     length = _length(rows)
-    every = [row if len(row) == length else [row[0]] * length for row in rows]
-    has_first = any(n.operation in (ops.ROW_FIRST, ops.ROW_INDEX) for n in walk(root))
-    found: list[int] = []
-    firsts: dict[tuple[Any, ...], int] = {}
-    others: dict[tuple[Any, ...], int] = {}
-    for i, operands in enumerate(zip(*every, strict=True)):
-        key = tuple((x, math.copysign(1, x)) for x in operands)
-        if key in firsts:
-            found.append(others.setdefault(key, i) if has_first else firsts[key])
-        else:
-            firsts[key] = i
-            found.append(i)
-    return found
+    columns = [np.asarray(row) for row in rows]
+    bits = [(column.astype(np.int64) if column.dtype == bool else column).view(np.int64) for column in columns]
+    keys = np.stack([np.broadcast_to(column, (length,)) for column in bits], axis=1)
+    found = _firsts(keys)
+    if any(n.operation in (ops.ROW_FIRST, ops.ROW_INDEX) for n in _nodes(root)[1]):
+        others = np.flatnonzero(found != np.arange(length))
+        found[others] = others[_firsts(keys[others])]
+    alike: list[int] = found.tolist()
+    return alike
+
+
+def _firsts(keys: np.ndarray) -> np.ndarray:
+    """For each row of a matrix the number of the first one that is the same."""
+    whole = np.ascontiguousarray(keys).view(f"V{8 * keys.shape[1]}").ravel()
+    _, index, inverse = np.unique(whole, return_index=True, return_inverse=True)
+    return np.asarray(index[inverse])
 
 
 def _length(rows: Sequence[Sequence[float | int]]) -> int:
@@ -175,6 +180,14 @@ class Common:
         self.value = value
 
 
+@lru_cache(maxsize=256)
+def _nodes(root: Expression) -> tuple[tuple[Expression, ...], frozenset[Expression], frozenset[Expression]]:
+    """The nodes of a formula, those that reduce rows, and those whose values at all elements these ask for."""
+    every = tuple(walk(root))
+    reduced = frozenset(n for n in every if n.operation in REDUCTIONS)
+    return every, reduced, frozenset(walk(*(operand for n in reduced for operand in n.operands)))
+
+
 class Rows:
     """The values of formulas over rows, in a domain. A row of one element is what the others have one of."""
 
@@ -195,10 +208,9 @@ class Rows:
 
         All elements are computed of what is reduced, and the wanted ones alone of what follows from that.
         """
-        reduced = {n for n in walk(root) if n.operation in REDUCTIONS}
-        of_all = set(walk(*(operand for n in reduced for operand in n.operands)))
+        every, reduced, of_all = _nodes(root)
         values: dict[Expression, Any] = {}
-        for current in walk(root):
+        for current in every:
             operands = [values[operand] for operand in current.operands]
             places = list(self.every) if current in of_all else wanted
             if current.operation == ops.ROW_COUNT:

@@ -204,7 +204,10 @@ class RowDecider:
             return self.known[key]
         decide = self.make_decide()
         assert decide is not None
-        rows = [[float(x) if t.is_float else int(x) for x in row] for row, t in zip(operands, self.inputs, strict=True)]
+        rows = [
+            (row.astype(np.float64) if t.is_float else row).tolist()
+            for row, t in zip(operands, self.inputs, strict=True)
+        ]
         wanted = np.flatnonzero(np.frombuffer(mask, np.uint8))
         try:
             decided = decide(rows, parameters, wanted.tolist())
