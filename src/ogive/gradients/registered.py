@@ -36,9 +36,10 @@ def _within(x: Any, bound: float) -> Term:
 def _gate_slope(u: Any) -> Term:
     """The derivative of ``u * logistic(u)``; 0 and 1 at the infinities.
 
-    Of one quotient. The exponential ``e = exp(-abs(u))`` is two where it is subnormal before the product is.
+    Of one quotient. The exponential ``e = exp(-abs(u))`` is two where it is subnormal before the product is. Beyond 100
+    next to nothing is between the result and 1, and not nothing: that decides products beside ties.
     """
-    v = _within(u, FAR)
+    v = f.minimum(f.maximum(u, -FAR), 100)
     e, rest = f.exp(-f.absolute(f.maximum(v, -80))), f.exp(f.minimum(v + 80, 0))
     return where(v < 0, (1 + v + e) * e * rest, 1 + e * (1 + v)) / _squared(1 + e)
 
@@ -52,10 +53,11 @@ def _bell(u: Any) -> Term:
 
 
 def _gelu(x: Any, *, approximate: str) -> Any:
-    v = _within(x, 40)
     if approximate == "none":
+        v = f.minimum(f.maximum(x, -40), 16)  # where it is 1 and next to nothing more
         slope = f.normal_tail(-v) + v * (f.exp(-(v * v) / 2) / f.square_root(2 * f.pi))
         return where(x < -2, -f.absolute(slope), slope)  # far below, no format holds more than the sign
+    v = _within(x, 40)
     scale = 2 * f.square_root(2 / f.pi)
     u = v * (scale * (1 + 0.044715 * (v * v)))
     slope = scale * (1 + 3 * 0.044715 * (v * v))

@@ -152,6 +152,12 @@ def of_quotient(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
         is_small = m.less_(_magnitude(m, b), m.number(2.0**SMALLEST_FACTOR))
         if exponent >= LEAST:
             vast = _where(_only(a, b), both(is_small, certain(m, b, 2.0**-900)))
+        if a.error.vast_exponent >= FRESH and b.error.largest > 2.0**SMALLEST_FACTOR:
+            # What has become infinite is no smaller than 2**1000.
+            is_infinite = m.equal_(m.abs_(a.high), m.number(math.inf))
+            is_less = both(is_infinite, m.less_(_magnitude(m, b), m.number(2.0 ** (1000 - LEAST))))
+            vast = either(vast, _where(_only(a, b), both(is_less, certain(m, b, 2.0**-900))))
+            exponent = LEAST
     most = m.number(2.0 ** (min(b.error.vast_exponent, FRESH) - BELOW_VAST))
     is_small = m.less_(_magnitude(m, a), most)
     if a.error.absolute is not None:

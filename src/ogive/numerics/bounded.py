@@ -95,7 +95,7 @@ class Bounded(Totals):
         """Whether results that overflow are meant to: that is no doubt then."""
         self.small = 2.0**-960 if self.extended else 2.0**-1022
         self.follows_zeros = self.extended and is_of_rows
-        self.follows_exactness = knows_what_is_beyond_range and not of_doubles
+        self.follows_exactness = knows_what_is_beyond_range or (of_doubles and self.is_long)
         self.knows_what_is_beyond_range = knows_what_is_beyond_range
         """Whether bounds say which numbers are vast or NaN (beyond_range.py). Else these are in doubt."""
         #: What a bound with a static part becomes where one has to be relative.
@@ -366,11 +366,14 @@ class Bounded(Totals):
             return replace(result, error=UNKNOWN)
         relative = x.relative / 2 * SLACK + self.unit
         absolute, doubt = None, x.doubt
+        zero = self.is_zero(a) if self.of_doubles and self.follows_exactness else None
+        if zero is not None and result.low is not None:  # which is 0/0
+            result = replace(result, low=self.select_(zero, self.number(0.0), result.low))
         if self.extended and x.least < self.small:  # what is left of the radicand underflows
-            doubt = either(doubt, self.less_(self._magnitude(a), self.number(self.small)))
+            doubt = either(doubt, except_where(self.less_(self._magnitude(a), self.number(self.small)), zero))
         if x.absolute is not None:
             uncertain = self.not_less(self.mul_(x.absolute, self.number(2.0**10)), self._magnitude(a))
-            doubt = either(doubt, except_where(uncertain, self._where_exact(a)))
+            doubt = either(doubt, except_where(uncertain, either(zero, self._where_exact(a))))
             if self.is_own:  # by the reciprocal that the root's second word has
                 reciprocal = self.div_(self.number(0.5), result.high)
                 absolute = self.mul_(self.mul_(x.absolute, self.number(1 + 2.0**-8)), reciprocal)
@@ -577,7 +580,8 @@ class Bounded(Totals):
         margin, distance = self.widened(margin), self.abs_(self._difference(a, b))
         # Numbers without a difference and without an error are equal for certain.
         close = self.less_(distance, margin) if self.is_own else self.not_less(margin, distance)
-        return either(doubt, except_where(close, self._where_exact(a, b)))
+        exactly = self.are_exact(a, b) if self.follows_exactness else self._where_exact(a, b)
+        return either(doubt, except_where(close, exactly))
 
     def _is_exact_beside(self, a: DoubleWord, b: DoubleWord) -> bool:
         """Whether a number is exact but where it is tiny, and the other no tiny one: products of operands beside limits."""
@@ -643,10 +647,30 @@ class Bounded(Totals):
 
     def unscaled_result(self, a: DoubleWord) -> DoubleWord:
         """The same number with its exponent multiplied in, infinite where float64 cannot hold it."""
-        result, exactly = super().unscaled(a), a.error.exactly
-        if result is a or exactly is None or not self.follows_exactness:
+        return self._exact_as(super().unscaled(a), a)
+
+    def _partly_unscaled(self, a: DoubleWord) -> DoubleWord:
+        result = super()._partly_unscaled(a)
+        found = self._exact_as(result, a)
+        if result is a or not (self.of_doubles and self.is_long):
+            return found
+        # Numbers beside exponents are moderate: what is not, is in doubt, and the others lose next to nothing.
+        size, zero = self.abs_(a.high), self.number(0.0)
+        is_tiny = both(self.less_(zero, size), self.less_(size, self.number(2.0**-900)))
+        relative = a.error.relative + (0.0 if a.low is None else 2.0**-114)
+        return self.doubted(
+            replace(found, error=replace(found.error, relative=relative, static=a.error.static)), is_tiny
+        )
+
+    def _exact_as(self, result: DoubleWord, a: DoubleWord) -> DoubleWord:
+        """A number times a power of two, which is exact where the number is and both words have room."""
+        exactly = self.are_exact(a) if self.follows_exactness and result is not a else None
+        if exactly is None or result.error.is_exact:
             return result
-        exactly = both(exactly, either(self._has_room(result.high), self.equal_(a.high, self.number(0.0))) or exactly)
+        for scaled, part in ((result.high, a.high), (result.low, a.low)):
+            if scaled is not None and part is not None:
+                has_room = both(self._has_room(scaled), self.is_finite_(scaled))
+                exactly = both(exactly, either(has_room, self.equal_(part, self.number(0.0))) or exactly)
         return replace(result, error=replace(result.error, exactly=exactly))
 
     def finished(self, result: DoubleWord, error: Bound) -> DoubleWord:
@@ -863,7 +887,8 @@ class Bounded(Totals):
         size = self._magnitude(a) if a.exponent is None else self.abs_(self.scale_(a.high, a.exponent))
         uncertain = self.not_less(self.number(error.static / self.share_of_static), size)
         relative = error.relative + self.share_of_static
-        doubt = either(error.doubt, except_where(uncertain, self._where_exact(a)))
+        exactly = self.are_exact(a) if self.follows_exactness else self._where_exact(a)
+        doubt = either(error.doubt, except_where(uncertain, exactly))
         return replace(a, error=replace(error, relative=relative, static=0.0, doubt=doubt))
 
     def not_less(self, a: Expression, b: Expression) -> Expression:

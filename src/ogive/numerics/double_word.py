@@ -261,7 +261,10 @@ class Arithmetic(Machine):
 
     def negate(self, a: DoubleWord) -> DoubleWord:
         low = None if a.low is None else self.neg_(a.low)
-        return replace(a, high=self.neg_(a.high), low=low, interval=-a.interval, mantissa=-a.mantissa)
+        result = replace(a, high=self.neg_(a.high), low=low, interval=-a.interval, mantissa=-a.mantissa)
+        if a.exponent is not None and (a.high, a.exponent) in self.whole_numbers:
+            self.whole_numbers[result.high, a.exponent] = self.negate(self.whole_numbers[a.high, a.exponent])
+        return result
 
     def absolute(self, a: DoubleWord) -> DoubleWord:
         if a.low is None:

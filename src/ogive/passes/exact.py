@@ -33,6 +33,7 @@ from ogive.numerics.short import Short
 from ogive.numerics.truths import either, except_where
 from ogive.passes.cost import with_undecided
 from ogive.passes.fast_path import fast_path
+from ogive.passes.identities import beside_one
 from ogive.passes.moderate import moderate
 from ogive.passes.paired_results import paired_results
 from ogive.passes.short_results import short_results
@@ -288,7 +289,7 @@ def repaired(
         undecided = except_where(undecided, around)
     else:
         reals = TestedReals(Bounded(Format.F64, knows_what_is_beyond_range=True), inputs, form)
-        results, undecided = reals.tested(roots, outputs)
+        results, undecided = reals.tested(beside_one(roots), outputs)
     mask = (
         node(ops.CONSTANT, (), 0, Format.U8) if undecided is None else node(ops.CONVERT, (undecided,), None, Format.U8)
     )

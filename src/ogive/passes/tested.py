@@ -225,7 +225,7 @@ class TestedReals(RealLowering):
         number = self.number(root)
         if operation.is_elementary and operation.lowering is not None and not operation.returns_operand:
             number = bounded(operation, is_result=True)(m, *map(self.number, root.operands))
-        number = m.unscaled_result(number)
+        number = m.unscaled_result(self._perhaps_vast(number))
         if number.low is None or number.error.largest < m.safe or not number.error.is_known:
             return number
         # Two words of which one is infinite are no number: in their place comes one that is as infinite in the result.
@@ -233,6 +233,17 @@ class TestedReals(RealLowering):
         high = m.select_(m.less_(most, size), m.copy_sign(DoubleWord(most), number.high).high, number.high)
         low = m.select_(m.less_(size, most), number.low, m.number(0.0))
         return replace(number, high=high, low=low, is_normal=False)
+
+    def _perhaps_vast(self, number: DoubleWord) -> DoubleWord:
+        """A number that may be vast with its exponent multiplied in, whose bound then says less than that."""
+        m, error = self.m, number.error
+        if number.exponent is None or not (m.knows_what_is_beyond_range and error.is_known):
+            return number
+        total, size = m.total(number), m.abs_(number.high)
+        is_vast = m.less_equal_(m.number(m.safe), m.scale_(size, number.exponent))
+        if total is not None:
+            is_vast = both(is_vast, m.less_(m.mul_(total, m.number(4.0)), size))
+        return replace(number, error=replace(error, vast=either(error.vast, is_vast)))
 
     def _is_near_tie(self, value: Expression, relative: float) -> Expression:
         """Whether a number whose float32 is normal is nearer to a tie than its error: by the bits that float32 lacks.
@@ -334,7 +345,9 @@ class TestedReals(RealLowering):
         reach = m.mul_(magnitude, m.number(relative)) if reach is None else m.fma_(magnitude, m.number(relative), reach)
         if error.absolute is not None:
             reach = m.mul_(reach, m.number(1 + 2.0**-28))
-            # Beside an infinite operand the bound is infinite or NaN, and an infinite result is the right one.
+        if error.absolute is not None or (m.extended and not m.is_bounded(number.interval)):
+            # Beside an infinite operand, or behind a division by zero, the bound is infinite or NaN, and an infinite result
+            # is the right one.
             reach = m.select_(m.less_(reach, m.number(UNREACHABLE)), reach, m.number(UNREACHABLE))
         if not m.extended:
             return [DoubleWord(m.sub_(number.high, reach)), DoubleWord(m.add_(number.high, reach))]

@@ -139,7 +139,7 @@ class TestedDoubles(TestedReals, UntestedElements):
             is_far = m.less_(m.abs_(value), m.number(2.0**-1030))
             is_open = except_where(either(m.not_(is_far), either(differ, crosses)), is_known)
             undecided = m.select_(is_tiny, is_open or m.not_(m.always), undecided)
-        return value, either(undecided, doubt)
+        return value, either(except_where(undecided, error.exactly if m.follows_exactness else None), doubt)
 
     def _about(self, root: Expression, value: Expression) -> Expression:
         """A result before its rounding, of whose size more is known, or the result: how large one of them is, is the other."""

@@ -388,6 +388,8 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
         else:
             value = result.high
             slope = function.slope
+            if m.follows_exactness and error.exactly is not None:
+                change = m.select_(error.exactly, m.number(0.0), change)
             far = _far(m, function, u, change)
             if function.room is not None:
                 room = m.mul_(function.room(m, u.high, value), m.number(2.0**-10))
@@ -594,9 +596,30 @@ def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: Doub
         if zero is not None:
             zero = both(zero, m.less_(m.number(0.0), y.high))
             result, error = _zero_where(m, zero, result), replace(error, exactly=zero)
+        whole = _whole_power(m, result, x, y) if x.error.is_exact else None
+        if whole is not None:
+            result = m.renormalised(result)
+            result = replace(result, low=m.select_(whole, m.number(0.0), m.low_part(result)))
+            error = replace(error, exactly=either(error.exactly, whole))
     if m.follows_exactness and result.exponent is not None:
         error = replace(error, vast=m.less_(m.number(VAST_POWER), result.exponent), vast_exponent=int(VAST_POWER) - 10)
     return replace(result, error=error)
+
+
+def _whole_power(m: Bounded, result: DoubleWord, x: DoubleWord, y: DoubleWord) -> Expression | None:
+    """Where the whole power of a whole number, or of a power of two, is one of float64: the first word is nearest to it."""
+    if x.low is not None:
+        return None
+    size = m.abs_(m.unscaled(replace(result, error=UNKNOWN)).high)
+    has_power = both(m.equal_(y.high, m.round_even_(y.high)), m.equal_(m.low_part(y), m.number(0.0)))
+    is_whole = both(m.equal_(x.high, m.round_even_(x.high)), m.less_equal_(m.number(0.0), y.high))
+    is_whole = both(is_whole, both(m.less_equal_(m.number(1.0), size), m.less_(size, m.number(2.0**52))))
+    fraction = node(ops.AND, (m.bits_(x.high), m.whole((1 << 52) - 1)), None, m.integer)
+    is_power = node(ops.EQUAL, (fraction, m.whole(0)), None, Format.BIT)
+    is_power = both(is_power, both(m.less_(m.number(2.0**-900), size), m.less_(size, m.number(2.0**900))))
+    found = either(is_whole, is_power)
+    assert found is not None
+    return both(has_power, found)
 
 
 def _beside_one(m: Bounded, x: DoubleWord, y: DoubleWord) -> Beyond | None:
