@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "row_enclosure": {"elementary_functions", "enclosure", "expression", "limits"},
     "differentiation": {"expression", "formula"},
     "over_intervals": {"differentiation", "elementary_functions", "enclosure", "expression", "row_enclosure"},
-    "near_zero": {"differentiation", "expression", "over_intervals"},
+    "near_zero": {"differentiation", "enclosure", "expression"},
     "program": {"expression", "numerics"},
     "numerics": {"expression"},
     "passes": {
