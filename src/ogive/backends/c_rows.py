@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ogive import operations as ops
 from ogive.backends.blocks import elements_of_a_group
-from ogive.backends.c_like import Dialect, Text, bare
+from ogive.backends.c_like import ISO_C, Dialect, Text, bare
 from ogive.backends.row_records import MOST_AHEAD, Work, mark_slot, work_of
 from ogive.backends.writer import first_finding
 from ogive.expression import EXTREMES, Expression, Format, varying, walk
@@ -84,6 +84,11 @@ def kernel_record(program: Program, functions: str, repair: str) -> str:
     return f"{{{', '.join(fields)}}}"
 
 
+#: In C, values that take more statements than these are computed for so many elements before lanes take them in: compilers
+#: vectorise a loop that computes, and one that adds up in lanes; not one that does both.
+MOST_TOGETHER, BLOCK = 4, 64
+
+
 @dataclass
 class StageText:
     """The function of a stage, or behind the stages of what computes the results."""
@@ -133,35 +138,61 @@ class StageText:
         by_root = dict(zip(roots, values, strict=True))
         if test is not None and test in differing:
             inner.append(f"is_open |= {bare(by_root[test])};")
-        kept = {value: f"{self._name(k)}[i]" for k, value in stored}
-        if found and test is None and all(one.reduction.value in kept for one in found):
-            # Compilers vectorise a loop that computes, and one that adds up; not one that does both in lanes.
-            lines += self._loop(inner, [])
-            inner, by_root = [], kept
+        ahead = list[str]()
+        if (
+            found
+            and self.dialect is ISO_C
+            and len(inner) > MOST_TOGETHER
+            and all(one.kind != "row_first" for one in found)
+        ):
+            ahead, by_root = self._apart(inner, found, by_root)
+            inner = []
         step = min((one.lanes for one in found), default=0)
         inner += [line for one in found for line in one.taken(by_root[one.reduction.value], step)]
         lines += [line for one in found for line in one.begin()]
         if test is not None:
             lines.append(f"int is_open = {'0' if test in differing else bare(by_root[test])};")
         if (inner and any(root in differing for root in roots)) or found:
-            lines += self._loop(inner, found)
+            lines += self._loop(inner, found, ahead)
         lines += [line for one in found for line in one.end(work.slot)]
         if test is not None:
             lines.append(f"record[{mark_slot(self.program)}] = is_open;")
         return self._whole(head, work, lines)
 
-    def _loop(self, inner: Sequence[str], found: Sequence[_Found]) -> list[str]:
+    def _apart(
+        self, inner: Sequence[str], found: Sequence[_Found], by_root: Mapping[Expression, str]
+    ) -> tuple[list[str], dict[Expression, str]]:
+        """A loop that computes a block's values into arrays of its own, and where they lie then."""
+        values = dict.fromkeys(one.reduction.value for one in found)
+        places = {value: f"of{k}[i - block]" for k, value in enumerate(values)}
+        kinds = [f"{self.dialect.type(value.format)} of{k}[{_block(found)}];" for k, value in enumerate(values)]
+        put = [f"{place} = {bare(by_root[value])};" for value, place in places.items()]
+        loop = ["for (intptr_t i = block; i < end; i++) {", *(f"    {line}" for line in (*inner, *put)), "}"]
+        return [*kinds, *loop], places
+
+    def _loop(self, inner: Sequence[str], found: Sequence[_Found], ahead: Sequence[str] = ()) -> list[str]:
+        """The loop over elements; of lanes where something is found, after what a block computes ahead."""
         if not found:
             return ["for (intptr_t i = 0; i < count; i++) {", *(f"    {line}" for line in inner), "}"]
         lanes = min(one.lanes for one in found)
-        return [
-            f"for (intptr_t at = 0; at < count; at += {lanes}) {{",
-            f"    const int n = count - at < {lanes} ? (int)(count - at) : {lanes};",
+        begin, end = ("block", "end") if ahead else ("0", "count")
+        loop = [
+            f"for (intptr_t at = {begin}; at < {end}; at += {lanes}) {{",
+            f"    const int n = {end} - at < {lanes} ? (int)({end} - at) : {lanes};",
             *(f"    {line}" for one in found for line in one.ahead(lanes)),
             "    for (int j = 0; j < n; j++) {",
             "        const intptr_t i = at + j;",
             *(f"        {line}" for line in inner),
             "    }",
+            "}",
+        ]
+        if not ahead:
+            return loop
+        size = _block(found)
+        return [
+            f"for (intptr_t block = 0; block < count; block += {size}) {{",
+            f"    const intptr_t end = count - block < {size} ? count : block + {size};",
+            *(f"    {line}" for line in (*ahead, *loop)),
             "}",
         ]
 
@@ -202,6 +233,10 @@ def _before(roots: Sequence[Expression], differing: set[Expression]) -> list[Exp
     """What is the same for all elements and is met by what differs: computed once, before the loop."""
     met = {operand: None for n in walk(*roots) if n in differing for operand in n.operands} | dict.fromkeys(roots)
     return [n for n in met if n not in differing and n.operation != ops.CONSTANT]
+
+
+def _block(found: Sequence[_Found]) -> int:
+    return max(BLOCK, *(one.lanes for one in found))
 
 
 class _Found:
