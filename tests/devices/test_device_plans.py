@@ -203,6 +203,20 @@ def test_texts_of_kernels_are_kept_on_disk(device, monkeypatch):
     assert_same_bits(device.function(kept)(x).get(), first)
 
 
+def test_integers_of_the_host_say_where_elements_go(device):
+    """An input that is an array of NumPy, as an operator's axes or indices; there is a plan for each of its values."""
+    text = (
+        "(float[N,M] x, int64[K] i) => (y, z) { a = Gather<axis=1>(x, i) y = Tanh(a) z = ReduceSum<keepdims=0>(x, i) }"
+    )
+    model, (x,) = parser.parse_model(HEAD + text), numbers(3, (4, 5))
+    host, on, there = ogive.onnx.load(model), ogive.onnx.load(model, device=device), device.array(x)
+    for i in (np.array([1, 0]), np.array([0, 1]), np.array([1, 0])):
+        for found, right in zip(on(there, i), host(x, i), strict=True):
+            assert_same_bits(found.get(), right)
+    with pytest.raises(UnsupportedError, match=r"node that computes .*\. Load the model without device="):
+        on(there, device.array(i))
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

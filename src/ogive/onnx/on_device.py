@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ class DeviceRunner:
         self._dtypes = [None] * len(graph.inputs)
         self._outlines: dict[tuple[str, ...], Outline] = {}
         self._plans: OrderedDict[Any, DevicePlan] = OrderedDict()
+        self._steering: dict[Any, Iterable[str]] = {}
+        """By shapes the inputs that steer where elements go: their values are part of the plan."""
         self._lock = forking.lock()
 
     def results(self, inputs: Mapping[str, Any], outputs: tuple[str, ...]) -> list[Any]:
@@ -49,7 +52,7 @@ class DeviceRunner:
                 )
         driver = device.driver()
         with driver.failures(subject, "the arrays of a run"):
-            plan = self._plan(driver, outputs, arrays)
+            plan = self._plan(driver, outputs, arrays, there)
             placed = {
                 name: device.placed(subject, name, there[name]) if name in there else copied(driver, value)
                 for name, value in arrays.items()
@@ -58,24 +61,53 @@ class DeviceRunner:
             found = plan.run(driver, placed)
             return [device.wrapped(one) if there else np.array(one.on_host(driver), order="C") for one in found]
 
-    def _plan(self, driver: Driver, outputs: tuple[str, ...], arrays: Mapping[str, Any]) -> DevicePlan:
-        """The plan for inputs of these shapes."""
-        key = outputs, tuple(None if value is None else value.shape for value in arrays.values())
+    def _plan(
+        self, driver: Driver, outputs: tuple[str, ...], arrays: Mapping[str, Any], there: Container[str]
+    ) -> DevicePlan:
+        """The plan for inputs of these shapes; where shapes follow from integers that the host gives, for their values too."""
+        shapes = outputs, tuple(None if value is None else value.shape for value in arrays.values())
         with self._lock:
-            plan = self._plans.get(key)
-            if plan is None:
-                part = self._outlines.get(outputs)
-                if part is None:
-                    part = self._outlines[outputs] = outline(self.graph, outputs, fuse=self.fuse)
-                empty = {name: None if v is None else np.zeros(v.shape, v.dtype) for name, v in arrays.items()}
-                _, record = trace(part, empty, self.memory_limit, computes=False)
-                kinds = {name: None if value is None else (value.dtype, value.shape) for name, value in empty.items()}
-                plan = DevicePlan(self.name, driver, record.calls, record.fixed, kinds, part.results)
-                self._plans[key] = plan
-                if len(self._plans) > MOST_PLANS:
-                    self._plans.popitem(last=False)
-            self._plans.move_to_end(key)
+            steering = self._steering.get(shapes, {})
+            try:
+                return self._kept(driver, shapes, arrays, steering)
+            except UnsupportedError:
+                few = {name: v for name, v in arrays.items() if name not in there and _is_few(v)}
+                if steering or not few:
+                    raise
+            plan = self._kept(driver, shapes, arrays, few)
+            self._steering[shapes] = few
             return plan
+
+    def _kept(self, driver: Driver, shapes: Any, arrays: Mapping[str, Any], steering: Iterable[str]) -> DevicePlan:
+        """The plan, which may be known already."""
+        fixed = {name: arrays[name] for name in steering}
+        key = shapes, tuple(array.tobytes() for array in fixed.values())
+        if key not in self._plans:
+            outputs, _ = shapes
+            if outputs not in self._outlines:
+                self._outlines[outputs] = outline(self.graph, outputs, fuse=self.fuse)
+            part = self._outlines[outputs]
+            empty = {
+                name: None if v is None else np.zeros(v.shape, v.dtype)
+                for name, v in arrays.items()
+                if name not in fixed
+            }
+            known = replace(part, arrays={**part.arrays, **{name: array.copy() for name, array in fixed.items()}})
+            _, record = trace(known, empty, self.memory_limit, computes=False)
+            kinds = {name: None if value is None else (value.dtype, value.shape) for name, value in empty.items()}
+            self._plans[key] = DevicePlan(self.name, driver, record.calls, record.fixed, kinds, part.results)
+            if len(self._plans) > MOST_PLANS:
+                self._plans.popitem(last=False)
+        self._plans.move_to_end(key)
+        return self._plans[key]
+
+
+#: So many integers of an input may steer where elements go.
+MOST_STEERING = 1024
+
+
+def _is_few(array: np.ndarray | None) -> bool:
+    return array is not None and array.dtype.kind in "biu" and array.size <= MOST_STEERING
 
 
 def _stand_in(array: Any) -> np.ndarray:
