@@ -16,7 +16,12 @@ import ogive
 import ogive.directml as dml
 import ogive.onnx
 from ogive.devices import device_plan, kernels
+from ogive.dtypes import element_type
+from ogive.engine.fusion import fused
+from ogive.engine.graph import ArrayValue, Graph, GraphNode
+from ogive.engine.plan import Call, Output
 from ogive.errors import ArgumentError, DeviceError, OgiveError, OutputError, UnsupportedError
+from ogive.signature import Signature
 from tests.directml.standard import make
 from tests.directml.test_graph import random_graphs
 from tests.directml.test_run import NAMES, RUNNABLE, arrays_for, present
@@ -186,6 +191,39 @@ def test_arrays_stay_on_the_device_between_kernels(device, monkeypatch):
     assert device.driver().allocator.active_blocks == active + 1  # the result: temporary arrays went back to the pool
     monkeypatch.undo()
     assert_same_bits(result.get(), ogive.onnx.load(model)(x))
+
+
+@ogive.operator(types=["float32"])
+def nothing(x):
+    """Zero, which no number of bits decides."""
+    return np.sin(x) ** 2 + np.cos(x) ** 2 - 1
+
+
+def test_what_a_kernel_leaves_open(device, monkeypatch):
+    """The host computes it before the next kernel reads it; plans of which this is true go step by step from then on."""
+    kind, x = element_type("float32"), np.linspace(0.5, 2, 300, dtype=np.float32)
+    a, b, c = (ArrayValue(name, kind, x.shape) for name in "abc")
+    made = {op: op.computation(Signature((kind,), (kind,))) for op in (nothing, ogive.cosh)}
+    nodes = GraphNode("nothing", b, (a,), made[nothing]), GraphNode("cosh", c, (b,), made[ogive.cosh])
+    groups = fused(Graph(nodes, stored={"c": 1}), 0)
+    calls = [
+        Call("elements", g.ufunc(), (g.inputs[0].array,), (Output(g.outputs[0].array, x.shape, x.dtype),), group=g)
+        for g in groups
+    ]
+    assert len(calls) == 2
+    driver, there = device.driver(), device.array(x)
+    plan = device_plan.DevicePlan("two", driver, calls, {}, {"a": (x.dtype, x.shape)}, ["c"])
+    launched, own = list[bool](), device_plan.DevicePlan._run
+
+    def watched(self: Any, driver: Any, given: Any, ahead: Any) -> Any:
+        launched.append(ahead is not None)
+        return own(self, driver, given, ahead)
+
+    monkeypatch.setattr(device_plan.DevicePlan, "_run", watched)
+    for _ in range(3):
+        (found,) = plan.run(driver, {"a": device.placed("two", "a", there)})
+        assert_same_bits(found.on_host(driver), ogive.cosh(nothing(x)))
+    assert launched == [True, False, True, False, False]
 
 
 def test_texts_of_kernels_are_kept_on_disk(device, monkeypatch):

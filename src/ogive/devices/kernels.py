@@ -23,7 +23,18 @@ from ogive.records import record
 from ogive.runtime import cache
 from ogive.runtime.kernels import engine_state
 
-__all__ = ["Driver", "Kernel", "KernelText", "Movement", "Placed", "RowKernel", "kernel", "kernel_text_of", "movement"]
+__all__ = [
+    "Driver",
+    "Kernel",
+    "KernelText",
+    "Movement",
+    "Placed",
+    "RowKernel",
+    "counted",
+    "kernel",
+    "kernel_text_of",
+    "movement",
+]
 
 #: Elements of one launch: places in the list are numbers of 32 bits, and the list is read after each launch.
 AT_ONCE = 1 << 26
@@ -122,8 +133,12 @@ class Kernel:
         results: Sequence[Any],
         parameters: Sequence[float],
         on_host: OnHost,
+        ahead: list[Any] | None = None,
     ) -> None:
-        """Compute the results, whose memory is contiguous and none of the operands'."""
+        """Compute the results, whose memory is contiguous and none of the operands'.
+
+        With ``ahead`` nothing is read: it gets the counters of open elements, which are left as they are.
+        """
         arguments = [
             _layout(driver, shape, operands),
             *(operand.memory for operand in operands),
@@ -134,7 +149,7 @@ class Kernel:
         for first in range(0, size, AT_ONCE):
             head = (np.int64(min(size - first, AT_ONCE)), np.int64(first))
             if self.made.lists:
-                self._decided(driver, head, arguments, results, on_host)
+                self._decided(driver, head, arguments, results, on_host, ahead)
             else:
                 driver.launch(self.elements, int(head[0]), [*head, *arguments])
 
@@ -145,6 +160,7 @@ class Kernel:
         arguments: list[Any],
         results: Sequence[Any],
         on_host: OnHost,
+        ahead: list[Any] | None,
     ) -> None:
         """Launch until all open elements are listed; the host computes them."""
         types = [np.dtype(np.uint32), *(element_type(name).numpy for name in self.made.inputs)]
@@ -152,7 +168,10 @@ class Kernel:
             room, counter = self.room, _copied(driver, np.zeros(1, np.uint32))
             listed = [driver.allocate(t.itemsize * room) for t in types]
             driver.launch(self.elements, int(head[0]), [*head, *arguments, np.uint32(room), counter, *listed])
-            count = int(driver.read(counter, 4).view(np.uint32)[0])
+            if ahead is not None:
+                ahead.append(counter)
+                return
+            count = counted(driver, counter)
             if count <= room:
                 break
             self.room = count
@@ -184,6 +203,7 @@ class RowKernel:
         results: Sequence[Any],
         parameters: Sequence[float],
         on_host: OnHost,
+        ahead: list[Any] | None = None,
     ) -> None:
         """Compute rows, which lie along the last dimension: operands have all the dimensions before it."""
         count, size, lead = shape[-1], math.prod(shape[:-1]), shape[:-1]
@@ -199,7 +219,10 @@ class RowKernel:
             n, listed = min(size - first, at_once), _copied(driver, np.zeros(1, np.uint32))
             tail = (np.int64(one), np.uint32(at_once), listed, places)
             driver.launch(self.rows, n, [np.int64(n), np.int64(first), np.int64(count), *middle, *tail])
-            found = int(driver.read(listed, 4).view(np.uint32)[0])
+            if ahead is not None:
+                ahead.append(listed)
+                continue
+            found = counted(driver, listed)
             if found:
                 open_rows += (first + driver.read(places, 4 * found).view(np.uint32).astype(np.int64)).tolist()
         if open_rows:
@@ -240,6 +263,11 @@ class Movement:
         """Elements of the source to these places, in this order."""
         arguments = [np.int64(places.size), np.int32(1), _copied(driver, places), source, target]
         driver.launch(self.functions[f"{TAKE}_{dtype.itemsize}"], places.size, arguments)
+
+
+def counted(driver: Driver, counter: Any) -> int:
+    """How many elements or rows are open."""
+    return int(driver.read(counter, 4).view(np.uint32)[0])
 
 
 def _copied(driver: Driver, array: np.ndarray) -> Any:
