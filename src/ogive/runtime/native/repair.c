@@ -12,6 +12,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(_MSC_VER)
+#include <intrin.h>
+#endif
 
 /* Elements between two looks at the flags: their inputs are then still in the cache nearby. */
 #define CHUNK 4096
@@ -19,10 +22,10 @@
 /* The most undecided elements that are gathered. */
 #define MOST_GATHERED 1024
 
-/* Where an eighth of a chunk is undecided, a retry computes all of it, and so many chunks after it at once: whether a chunk has as
- * many is asked when some of its elements are gathered. */
+/* Where more than an eighth of a chunk is undecided, and more than so few, a retry computes all of it, and so many chunks after
+ * it at once. */
 #define RETRIED_SHARE 8
-#define ASKED_AFTER 128
+#define FEW 128
 #define RETRIED_AT_ONCE 15
 
 /* ---- exceptions ------------------------------------------------------------------------------ */
@@ -355,22 +358,46 @@ static uint64_t flags_at(const unsigned char *flags, npy_intp at, npy_intp valid
     return valid - at < 64 ? word & (((uint64_t)1 << (valid - at)) - 1) : word;
 }
 
-static npy_intp flagged(const unsigned char *flags, npy_intp valid) {
-    npy_intp found = 0;
-    for (npy_intp at = 0; at < valid; at += 64) { /* the bits of two, of four, of a byte added up, then all bytes */
-        uint64_t word = flags_at(flags, at, valid);
-        word -= word >> 1 & 0x5555555555555555u;
-        word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
-        word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
-        found += (npy_intp)(word * 0x0101010101010101u >> 56);
-    }
-    return found;
+static npy_intp ones(uint64_t word) { /* the bits of two, of four, of a byte added up, then all bytes */
+    word -= word >> 1 & 0x5555555555555555u;
+    word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
+    word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+    return (npy_intp)(word * 0x0101010101010101u >> 56);
 }
 
-/* Whether the next kernel, which has a test too, had better compute a whole chunk than gathered elements of it. */
-static int is_retried_whole(const level *work, const OgiveKernel *next, const unsigned char *flags, npy_intp count,
-                            npy_intp valid) {
-    return ogive_is_retry(next, work->kernel) && count % next->block == 0 && RETRIED_SHARE * flagged(flags, valid) > valid;
+static int lowest(uint64_t word) { /* of a number that is not zero */
+#if defined(_MSC_VER)
+    unsigned long at;
+    _BitScanForward64(&at, word);
+    return (int)at;
+#else
+    return __builtin_ctzll(word);
+#endif
+}
+
+/* Finds the flagged elements of a chunk, until there are more than `most`. Where the next one lies no processor foresees: so
+ * four of 64 elements are written in any case, and the next ones over those that are none. */
+static npy_intp find_flagged(const unsigned char *flags, npy_intp valid, npy_intp most, uint16_t *among) {
+    unsigned char words[CHUNK / 64];
+    int filled = 0;
+    for (int k = 0; 64 * k < valid; ++k) {
+        words[filled] = (unsigned char)k;
+        filled += flags_at(flags, 64 * k, valid) != 0;
+    }
+    npy_intp count = 0;
+    for (int k = 0; k < filled && count <= most; ++k) {
+        const int begin = 64 * words[k];
+        uint64_t word = flags_at(flags, begin, valid);
+        uint16_t *to = among + count;
+        count += ones(word);
+        for (int i = 0; i < 4; ++i, word &= word - 1) {
+            *to++ = (uint16_t)(begin + lowest(word | (uint64_t)1 << 63));
+        }
+        for (; word != 0; word &= word - 1) {
+            *to++ = (uint16_t)(begin + lowest(word));
+        }
+    }
+    return count;
 }
 
 /* The operands of the chunk that begins at an element. */
@@ -393,41 +420,36 @@ static void retry_chunk(const level *work, OgiveKernel *next, npy_intp at, npy_i
 /* Gathers the flagged elements of a chunk, or has the retry compute all of it, unless inputs are gone. */
 static void gather(const level *work, heap *found, npy_intp at, npy_intp count, npy_intp valid, const unsigned char *flags) {
     OgiveKernel *next = found->next;
-    const npy_intp before = found->count;
-    const int inputs = work->kernel->inputs;
-    int is_asked = 0;
+    const int may_retry = ogive_is_retry(next, work->kernel) && count % next->block == 0;
+    const npy_intp share = valid / RETRIED_SHARE, most = may_retry ? (share < FEW ? FEW : share) : valid;
+    uint16_t among[CHUNK + 4];
+    npy_intp flagged = find_flagged(flags, valid, most, among);
+    if (flagged > most) {
+        found->at_once = RETRIED_AT_ONCE;
+        if (!work->is_in_place) {
+            retry_chunk(work, next, at, count, valid);
+            return;
+        }
+        flagged = find_flagged(flags, valid, valid, among);
+    }
     void *places[OGIVE_MAX_OPERANDS];
     find_chunk(work, at, places);
-    for (npy_intp begin = 0; begin < valid; begin += 64) {
-        uint64_t word = flags_at(flags, begin, valid);
-        for (npy_intp i = begin; word != 0; ++i, word >>= 1) {
-            while ((word & 0xFF) == 0) {
-                word >>= 8;
-                i += 8;
-            }
-            if ((word & 1) == 0) {
-                continue;
-            }
-            if (!is_asked && (found->count - before == ASKED_AFTER || found->count == found->room)) {
-                is_asked = 1;
-                if (is_retried_whole(work, next, flags, count, valid)) {
-                    found->at_once = RETRIED_AT_ONCE;
-                    if (!work->is_in_place) {
-                        found->count = before;
-                        retry_chunk(work, next, at, count, valid);
-                        return;
-                    }
-                }
-            }
-            if (found->count == found->room) {
-                empty_heap(work, found);
-            }
-            for (int k = 0; k < inputs; ++k) {
-                const npy_intp size = next->itemsizes[k];
-                copy_element(found->buffers[k] + found->count * size, (const char *)places[k] + i * size, size);
-            }
-            found->places[found->count++] = at + i;
+    for (npy_intp done = 0; done < flagged;) {
+        if (found->count == found->room) {
+            empty_heap(work, found);
         }
+        const npy_intp room = found->room - found->count, some = flagged - done < room ? flagged - done : room;
+        for (int k = 0; k < work->kernel->inputs; ++k) {
+            const npy_intp size = next->itemsizes[k];
+            char *to = found->buffers[k] + found->count * size;
+            for (npy_intp i = 0; i < some; ++i) {
+                copy_element(to + i * size, (const char *)places[k] + among[done + i] * size, size);
+            }
+        }
+        for (npy_intp i = 0; i < some; ++i) {
+            found->places[found->count++] = at + among[done + i];
+        }
+        done += some;
     }
 }
 
