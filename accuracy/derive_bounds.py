@@ -1099,7 +1099,7 @@ def expm1_paired_near_zero() -> float:
     low = 0.51 * r + lowest
     of_one = SINGLE_UNIT * 0.51 * r
     of_two = SINGLE_UNIT * (r * 1.02 + 0.51 * r) + SINGLE_UNIT * lowest
-    return of_polynomial + max(of_one, of_two) + SINGLE_UNIT * low * (1 + paired.ROUNDINGS)
+    return of_polynomial + max(of_one, of_two) + SINGLE_UNIT * low * (1 + paired.COVERED)
 
 
 def expm1_paired() -> float:

@@ -4,11 +4,13 @@
 
 A function f of a positive operand w has a polynomial in u = w - X in each of 32 intervals. Its first coefficients are float32
 numbers and have no low words: X is chosen so that f(X) and f'(X) lie next to such numbers, by a search among many. The others
-are fitted one after the other, each rounded before the next.
+are fitted one after the other, each rounded before the next. Beside zero, where f is zero, X is zero, and what the slope lacks
+has a table of its own. Where f is nearly 1, f(X) is 1 and X lies beyond the interval.
 
 The bound of an interval has two parts. What the polynomial leaves is enclosed by balls of Arb (Taylor's series of the difference
 on pieces of the interval, with its remainder). What rounding adds follows the rule's operations (`rounding`), on the same
-pieces. Both are relative to f. That u is exact is asserted: X is zero, or w lies between X / 2 and 2 X.
+pieces. Both are relative to f. u is exact where X is zero, where w lies between X / 2 and 2 X, and in the first interval, of
+which X is a whole number of units, for w above X / 2; else it is rounded.
 
 The powers 2**(j / 32), rounded to float32, and what these lack, relative to them, are tables too. In that of powers j has been taken
 off the bits already, in the place where the rule adds ``n + 2048`` to them, whose lowest five bits are j.
@@ -28,9 +30,8 @@ import mpmath as mp
 import numpy as np
 from derived_tables import Sections, write_or_compare_tables
 from flint import arb, arb_series
-from scipy.special import ndtr
+from scipy.special import erf, expit, ndtr
 
-from ogive.numerics.elementary.paired_functions import ROUNDINGS
 from ogive.numerics.paired import U, half_unit
 
 COUNT = 32
@@ -58,94 +59,156 @@ def tables_of_powers() -> Sections:
     }
 
 
-INTERVALS, DEGREE = 32, 7
+INTERVALS = 32
 CANDIDATES = 2_000_000
 PIECES, TERMS = 16, 16
 BITS = 200
+
+#: Of a binade of w + 1 there are eight intervals, and 1 is in that with this number.
+OF_BINADE, FIRST = 8, 24
 
 Function = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A function, and how it is cut: an interval lies around each ``j / scale``."""
+    """A function, and how it is cut: an interval lies around each ``j / scale``, or eight are a binade of ``w + 1``."""
 
     name: str
     what: str
-    scale: float
+    scale: float | None
+    most: float
+    """Larger operands are moved here."""
+    degree: int
     roughly: Function
     """It on arrays of float64."""
     slope: Function
     series: Function
     """It on a power series of Arb."""
-    at_zero: tuple[float, float]
-    """Its value and slope at zero."""
+    is_odd: bool = False
+    """Whether it is zero at zero and rises to 1; others fall to zero."""
 
     @property
-    def most(self) -> float:
-        """The largest operand."""
-        return single((INTERVALS - 0.55) / self.scale)
+    def count(self) -> int:
+        """How many intervals there are up to the largest operand."""
+        return 1 + max(j for j in range(INTERVALS) if self.interval(j)[0] < self.most)
 
     def interval(self, j: int) -> tuple[float, float]:
-        return max(j - 0.5, 0.0) / self.scale * (1 - 2.0**-20), min((j + 0.5) / self.scale * (1 + 2.0**-20), self.most)
+        if self.scale is None:
+            low, high = (2.0 ** (k // OF_BINADE) * (1 + k % OF_BINADE / OF_BINADE) - 1 for k in (j, j + 1))
+        else:
+            low, high = max(j - 0.5, 0.0) / self.scale, (j + 0.5) / self.scale
+        return low * (1 - 2.0**-20), min(high * (1 + 2.0**-20), self.most)
 
-
-def tail_series(w: Any) -> Any:
-    return (w / arb(2).sqrt()).erfc() / 2
-
-
-SHAPES = (
-    Shape(
-        "NORMAL_TAIL",
-        "erfc(w / sqrt(2)) / 2",
-        5.5,
-        lambda w: ndtr(-w),
-        lambda w: -np.exp(-w * w / 2) / math.sqrt(2 * math.pi),
-        tail_series,
-        (0.5, -1 / math.sqrt(2 * math.pi)),
-    ),
-)
+    def place(self, j: int) -> int:
+        """Where an interval stands in the tables."""
+        return (j + (FIRST if self.scale is None else 0)) % INTERVALS
 
 
 def single(value: float) -> float:
     return float(struct.unpack("<f", struct.pack("<f", value))[0])
 
 
+def last_place(value: float) -> float:
+    return float(2 * U * 2.0 ** math.floor(math.log2(value)))
+
+
+def uniform(scale: float) -> dict[str, Any]:
+    return {"scale": scale, "most": single((INTERVALS - 0.55) / scale)}
+
+
+SHAPES = (
+    Shape(
+        name="ERF",
+        what="erf(w)",
+        **uniform(7.75),
+        degree=6,
+        roughly=erf,
+        slope=lambda w: np.exp(-w * w) * 2 / math.sqrt(math.pi),
+        series=lambda w: w.erf(),
+        is_odd=True,
+    ),
+    Shape(
+        name="NORMAL_TAIL",
+        what="erfc(w / sqrt(2)) / 2",
+        **uniform(5.5),
+        degree=7,
+        roughly=lambda w: ndtr(-w),
+        slope=lambda w: -np.exp(-w * w / 2) / math.sqrt(2 * math.pi),
+        series=lambda w: (w / arb(2).sqrt()).erfc() / 2,
+    ),
+    Shape(
+        name="SOFTPLUS_TAIL",
+        what="log(1 + exp(-w))",
+        **uniform(1.75),
+        degree=7,
+        roughly=lambda w: np.log1p(np.exp(-w)),
+        slope=lambda w: -expit(-w),
+        series=lambda w: (1 + (-w).exp()).log(),
+    ),
+    Shape(
+        name="TANH",
+        what="tanh(w)",
+        scale=None,
+        most=10.0,
+        degree=7,
+        roughly=np.tanh,
+        slope=lambda w: 1 / np.cosh(w) ** 2,
+        series=lambda w: 1 - 2 / (1 + (2 * w).exp()),
+        is_odd=True,
+    ),
+)
+
+
 @dataclass(frozen=True)
 class Piece:
-    """A polynomial around X, and its bound relative to the function."""
+    """A polynomial around X, what its slope lacks, and its bound relative to the function."""
 
     node: float
     coefficients: tuple[float, ...]
-    bound: float
+    lacks: float = 0.0
+    bound: float = 0.0
+    share: float = 0.0
+    """How large the low word is at most, relative to the function."""
+    slope_error: float = 0.0
+    """How wrong the slope of the rule is, relative to the function (`slope_error`)."""
 
 
-def searched(shape: Shape, j: int) -> tuple[float, float, float]:
-    """X, f(X) and f'(X) of an interval, the last two rounded and hardly wrong."""
+def searched(shape: Shape, j: int) -> tuple[float, list[float], float]:
+    """X, f(X) and f'(X) of an interval, the last two rounded and hardly wrong, and what the slope lacks."""
     low, high = shape.interval(j)
-    if j == 0:
-        return 0.0, single(shape.at_zero[0]), single(shape.at_zero[1])
+    if j == 0 and shape.is_odd:
+        slope = shape.series(arb_series([0, 1], prec=2))[1]
+        nearest = single(float(slope))
+        return 0.0, [0.0, nearest], single(float(slope - nearest))
     middle, half = (low + high) / 2, (high - low) / 2
-    first, last = max(middle - 0.3 * half, high / 2), min(middle + 0.3 * half, 2 * low)
-    start, end = (int(np.float32(x).view(np.int32)) for x in (first, last))
-    among = np.random.default_rng(j).integers(start, end, CANDIDATES)
-    w = np.unique(among).astype(np.int32).view(np.float32)
-    w = w[(w >= first) & (w <= last)].astype(np.float64)
+    if shape.is_odd and 1 - shape.roughly(low) < U:
+        return single(high + half), [1.0], 0.0  # no other number of float32 is near
+    if j == 0:
+        w = np.arange(2.0**-8, 2.0**-7, last_place(high))
+    else:
+        reach = 0.9 if shape.is_odd and 1 - shape.roughly(high) < 8 * U else 0.12
+        first, last = max(middle - reach * half, high / 2), min(middle + reach * half, 2 * low)
+        start, end = (int(np.float32(x).view(np.int32)) for x in (first, last))
+        among = np.random.default_rng(j).integers(start, end, CANDIDATES)
+        w = np.unique(among).astype(np.int32).view(np.float32)
+        w = w[(w >= first) & (w <= last)].astype(np.float64)
     value, slope = shape.roughly(w), shape.slope(w)
     wrong = abs(value - value.astype(np.float32)) + abs(slope - slope.astype(np.float32)) * half * 0.7
     best = int(np.argmin(wrong / value))
-    return float(w[best]), single(value[best]), single(slope[best])
+    return float(w[best]), [single(value[best]), single(slope[best])], 0.0
 
 
-def fitted(shape: Shape, j: int, node: float, fixed: Sequence[float]) -> tuple[float, ...]:
+def fitted(shape: Shape, j: int, node: float, fixed: Sequence[float], lacks: float) -> tuple[float, ...]:
     """The polynomial with these first coefficients: of the others each is rounded, and the next ones are fitted again."""
     low, high = shape.interval(j)
     places = (low + high) / 2 + (high - low) / 2 * np.cos((np.arange(400) + 0.5) * np.pi / 400)
-    u, value, reach = places - node, shape.roughly(places), max(abs(low - node), abs(high - node))
+    u, reach = places - node, max(abs(low - node), abs(high - node))
+    value = shape.roughly(places)
     found = list(fixed)
-    while len(found) <= DEGREE:
-        rest = value - sum(c * u**k for k, c in enumerate(found))
-        powers = range(len(found), DEGREE + 1)
+    while len(found) <= shape.degree:
+        rest = value - lacks * u - sum(c * u**k for k, c in enumerate(found))
+        powers = range(len(found), shape.degree + 1)
         matrix = np.stack([(u / reach) ** k / value for k in powers], 1)
         numbers, *_ = np.linalg.lstsq(matrix, rest / value, rcond=1e-18)
         found.append(single(numbers[0] / reach ** len(found)))
@@ -156,69 +219,127 @@ def upper(value: Any) -> float:
     return float(abs(value).upper())
 
 
-def polynomial(coefficients: Sequence[float], u: Any) -> Any:
-    value = 0 * u + arb(coefficients[-1])
-    for c in reversed(coefficients[:-1]):
+def polynomial(piece: Piece, u: Any) -> Any:
+    value = 0 * u
+    for c in reversed(piece.coefficients):
         value = value * u + arb(c)
-    return value
+    return value + arb(piece.lacks) * u
 
 
-def left(shape: Shape, piece: Piece, low: float, high: float) -> float:
-    """What the polynomial leaves on a part of the interval, absolutely."""
+def differences(shape: Shape, piece: Piece, around: Any, half: float) -> list[Any]:
+    """Bounds of the coefficients of what the polynomial leaves around a point; the last one is the remainder's."""
 
-    def difference(w: Any) -> Any:
-        return polynomial(piece.coefficients, w - arb(piece.node)) - shape.series(w)
+    def difference(w: Any) -> list[Any]:
+        found: list[Any] = (polynomial(piece, w - arb(piece.node)) - shape.series(w)).coeffs()
+        return [abs(c) for c in found] + [arb(0)] * (TERMS + 1 - len(found))
 
+    known = difference(arb_series([around, 1], prec=TERMS + 1))
+    rest = difference(arb_series([arb(around.mid(), half), 1], prec=TERMS + 1))
+    return [*known[:TERMS], rest[TERMS]]
+
+
+def left(shape: Shape, piece: Piece, low: float, high: float) -> tuple[float, float]:
+    """What the polynomial leaves on a part of the interval, absolutely, and how wrong its slope is."""
     middle, half = (arb(low) + arb(high)) / 2, (arb(high) - arb(low)) / 2 * arb(1 + 2.0**-30)
-    known = difference(arb_series([middle, 1], prec=TERMS + 1)).coeffs()
-    rest = difference(arb_series([arb(middle.mid(), float(half)), 1], prec=TERMS + 1)).coeffs()
-    total = sum((abs(c) * half**k for k, c in enumerate(known[:TERMS])), arb(0))
-    if len(rest) > TERMS:
-        total += abs(rest[TERMS]) * half**TERMS
-    return float(total.upper())
+    known = differences(shape, piece, middle, float(half))
+    value = sum((c * half**k for k, c in enumerate(known)), arb(0))
+    slope = sum((c * half ** (k - 1) * k for k, c in enumerate(known) if k), arb(0))
+    return upper(value), upper(slope)
 
 
-def rounding(piece: Piece, low: float, high: float) -> float:
-    """What rounding adds there, absolutely, to ``c0 + u (c1 + u c2 + u**2 q)``, q by Horner's rule.
+def left_beside_zero(shape: Shape, piece: Piece, high: float) -> tuple[float, float]:
+    """The same up to a number, of the value relative to the operand: of a function that is zero at zero."""
+    known = differences(shape, piece, arb(0), high)
+    assert upper(known[0]) == 0
+    value = sum((c * arb(high) ** (k - 1) for k, c in enumerate(known) if k), arb(0))
+    slope = sum((c * arb(high) ** (k - 1) * k for k, c in enumerate(known) if k), arb(0))
+    return upper(value), upper(slope)
 
-    The first sums are leading parts, which lose what is added to low words: these are rounded themselves.
+
+def rounding(piece: Piece, low: float, high: float, *, beside_zero: bool = False) -> tuple[float, float]:
+    """What rounding adds there, absolutely, to ``c0 + u (c1 + u c2 + u**2 q)``, q by Horner's rule; and the largest low word.
+
+    The first sums are leading parts, which lose what is added to low words: these are rounded themselves. Beside zero all
+    of that is a larger share of u the larger u is.
     """
+
+    def half_unit_of(value: float) -> float:
+        return U * value if beside_zero or not value else half_unit(value)
+
     u = max(abs(low - piece.node), abs(high - piece.node))
     c0, c1, c2, *tail = map(abs, piece.coefficients)
     q, error = tail[-1], 0.0
     for c in reversed(tail[:-1]):
         value = q * u + c
-        error = error * u + (half_unit(value) if value else 0.0)
+        error = error * u + half_unit_of(value)
         q = value
     inner = c1 + u * c2
-    assert u * c2 <= c1  # so that what the leading parts lose is exact but for one rounding
-    assert u * inner <= c0
-    low_of_inner = u * u * q + half_unit(inner)
+    assert u * inner <= c0 or not c0
+    lost_of_inner = half_unit_of(inner)
+    if piece.lacks:
+        lost_of_inner += abs(piece.lacks)
+    low_of_inner = u * u * q + lost_of_inner
     # u**2 is rounded, then the sum with what the inner leading part lost, which is rounded twice.
-    of_inner = u * u * (error + U * q) + half_unit(low_of_inner) + U * half_unit(inner)
+    of_inner = u * u * (error + U * q) + half_unit_of(low_of_inner) + 2 * U * lost_of_inner
+    if u * c2 > c1:  # else what the inner leading part loses is exact but for one rounding
+        of_inner += 2 * half_unit_of(inner)
     outer = c0 + u * (inner + low_of_inner)
-    low_of_outer = u * low_of_inner + half_unit(outer)
-    return u * of_inner + half_unit(low_of_outer) + U * half_unit(outer) + ROUNDINGS * U * low_of_outer
+    low_of_outer = u * low_of_inner + half_unit_of(outer)
+    of_outer = half_unit_of(low_of_outer) + U * half_unit_of(outer)
+    of_u = 0.0
+    if piece.node:
+        assert high <= 2 * piece.node or piece.node % last_place(high) == 0
+        of_u = half_unit(piece.node) if 2 * low < piece.node else 0.0
+    return u * of_inner + of_outer + of_u * (inner + low_of_inner), low_of_outer
 
 
-def bound(shape: Shape, j: int, piece: Piece) -> float:
+def slope_error(piece: Piece, low: float, high: float) -> float:
+    """How wrong ``c1 + 2 c2 u + 3 u**2 q`` is as the polynomial's slope, and by rounding."""
+    u = max(abs(low - piece.node), abs(high - piece.node))
+    sizes = [abs(c) * u ** (k - 1) for k, c in enumerate(piece.coefficients) if k]
+    return sum(c * (k - 2) for k, c in enumerate(sizes) if k > 2) + 8 * U * 3 * sum(sizes)
+
+
+def least_of(shape: Shape, w: float) -> float:
+    return float(shape.series(arb_series([arb(w), 1], prec=2))[0].abs_lower())
+
+
+def bounded(shape: Shape, j: int, piece: Piece) -> Piece:
     low, high = shape.interval(j)
-    assert piece.node == 0 or (2 * low >= piece.node and high <= 2 * piece.node)
-    worst = 0.0
+    is_last = j + 1 == shape.count
+    if is_last and not shape.is_odd:  # larger operands are moved into it, and the function may be as small as zero
+        return Piece(piece.node, piece.coefficients, piece.lacks, 1.03125)
+    # Where it rises to 1, the last polynomial is 1, and the bound that of the interval's first number.
+    worst, worst_slope, share = 0.0, 0.0, 0.0
     for k in range(PIECES):
         start, end = (low + (high - low) * i / PIECES for i in (k, k + 1))
-        least = float(shape.series(arb_series([arb(end), 1], prec=2))[0].abs_lower())  # it falls
-        worst = max(worst, (left(shape, piece, start, end) + rounding(piece, start, end)) / least)
-    return single(worst * 1.01 * (1 + 2.0**-20))
+        value, slope = left(shape, piece, start, end)
+        at = start if shape.is_odd else end
+        (error, size), least = rounding(piece, start, end), least_of(shape, at)
+        if j == 0 and shape.is_odd:
+            # All are taken relative to w, of which the function is a smaller share the larger w is.
+            if start == 0:
+                value, slope = left_beside_zero(shape, piece, end)
+            else:
+                value /= start
+            error, size = (x / end for x in rounding(piece, 0.0, end, beside_zero=True))
+            least = least_of(shape, end) / end * (1 - 2.0**-30)
+        share = max(share, size / least)
+        worst = max(worst, (value + error) / least)
+        worst_slope = max(worst_slope, (slope + slope_error(piece, start, end)) / least)
+    slack = 1.01 * (1 + 2.0**-20)
+    return Piece(piece.node, piece.coefficients, piece.lacks, single(worst * slack), single(share * slack), worst_slope)
 
 
 def derived(shape: Shape) -> list[Piece]:
-    found = []
-    for j in range(INTERVALS):
-        node, *fixed = searched(shape, j)
-        piece = Piece(node, fitted(shape, j, node, fixed), 0.0)
-        # Larger operands are moved into the last interval. There the function may be as small as zero.
-        found.append(Piece(node, piece.coefficients, bound(shape, j, piece) if j + 1 < INTERVALS else 1.03125))
+    found = [Piece(0.0, (0.0,) * (shape.degree + 1), 0.0, 1.03125)] * INTERVALS
+    for j in range(shape.count):
+        if shape.is_odd and j + 1 == shape.count:
+            piece = Piece(shape.interval(j)[0], (1.0, *(0.0,) * shape.degree))
+        else:
+            node, fixed, lacks = searched(shape, j)
+            piece = Piece(node, fitted(shape, j, node, fixed, lacks), lacks)
+        found[shape.place(j)] = bounded(shape, j, piece)
     return found
 
 
@@ -227,15 +348,18 @@ def sections() -> Sections:
     found = {}
     for shape in SHAPES:
         pieces = derived(shape)
-        powers = [math.log2(piece.bound) for piece in pieces]
-        print(shape.name, [round(p, 1) for p in powers], file=sys.stderr)
+        powers = [round(math.log2(piece.bound), 1) for piece in pieces]
+        print(shape.name, powers, file=sys.stderr)
         found[shape.name] = {
-            "what": f"{shape.what}; bounds from 2**{min(powers):.1f} to 2**{max(powers):.1f}",
+            "what": f"{shape.what}; bounds from 2**{min(powers)} to 2**{max(powers)}",
             "scale": shape.scale,
             "most": shape.most,
+            "slope_error": single(max(piece.slope_error for piece in pieces) * 1.01),
             "nodes": [p.node for p in pieces],
-            "coefficients": [[p.coefficients[k] for p in pieces] for k in range(DEGREE + 1)],
+            "coefficients": [[p.coefficients[k] for p in pieces] for k in range(shape.degree + 1)],
             "bounds": [p.bound for p in pieces],
+            "shares": [p.share for p in pieces],
+            "lacks": [p.lacks for p in pieces] if any(p.lacks for p in pieces) else [],
         }
     return {"piecewise": found, **tables_of_powers()}
 

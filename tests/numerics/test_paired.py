@@ -17,7 +17,15 @@ import ogive
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.expression import Format, constant, formula_node, node
 from ogive.numerics.elementary.own_errors import PAIRED
-from ogive.numerics.elementary.paired_functions import FUNCTIONS_IN_PAIRS, NORMAL_TAIL, evaluated
+from ogive.numerics.elementary.paired_functions import (
+    ERF,
+    FUNCTIONS_IN_PAIRS,
+    NORMAL_TAIL,
+    SOFTPLUS_TAIL,
+    TANH,
+    Piecewise,
+    evaluated,
+)
 from ogive.numerics.interval import Interval
 from ogive.numerics.paired import LARGEST_SHARE, LOST, Paired, PairedArithmetic, U, Unpaired
 from ogive.passes.paired_results import PairedReals
@@ -95,7 +103,7 @@ def balls(name: str, x: np.ndarray, *, of_product: bool) -> list[Any]:
 
 
 def test_every_rule_is_tried() -> None:
-    assert set(FUNCTIONS_IN_PAIRS) == {"exp", "logistic", "expm1"}
+    assert set(FUNCTIONS_IN_PAIRS) == {"exp", "logistic", "expm1", "erf", "tanh"}
 
 
 @pytest.mark.parametrize("of_product", [False, True])
@@ -107,10 +115,11 @@ def test_a_rule_is_as_good_as_it_says_and_not_much_better(name: str, of_product:
 
 
 @pytest.mark.parametrize("of_product", [False, True])
-def test_the_bound_of_expm1_runs_beside_it(of_product: bool) -> None:
+@pytest.mark.parametrize("name", ["erf", "expm1", "tanh"])
+def test_bounds_run_beside_what_is_zero_at_zero(name: str, of_product: bool) -> None:
     x = np.abs(inputs(600)) + np.float32(2.0**-100) if of_product else inputs(600)
-    number = rule("expm1", of_product=of_product, is_positive=of_product)
-    _, beside = largest_error(number, x, balls("expm1", x, of_product=of_product), around=True)
+    number = rule(name, of_product=of_product, is_positive=of_product)
+    _, beside = largest_error(number, x, balls(name, x, of_product=of_product), around=True)
     assert 1 / 64 < beside <= 1
 
 
@@ -120,25 +129,35 @@ def test_a_false_bound_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert largest_error(number, x, balls("exp", x, of_product=False))[0] > number.relative
 
 
-def test_the_bounds_of_a_piecewise_polynomial() -> None:
+@pytest.mark.parametrize("table", [ERF, NORMAL_TAIL, SOFTPLUS_TAIL, TANH])
+def test_the_bounds_of_a_piecewise_polynomial(table: Piecewise) -> None:
     rng = np.random.default_rng(5)
-    most = (INTERVALS - 1.5) / NORMAL_TAIL.scale
+    most = table.most * (1 - 1.5 / INTERVALS)
     x = np.concatenate([rng.uniform(0, most, 1500), 2.0 ** -rng.uniform(0, 100, 50), [0.0]]).astype(np.float32)
-    number = evaluated(PairedArithmetic(), NORMAL_TAIL, node("input", (), 0, Format.F32))
-    _, beside = largest_error(number, x, balls("normal_tail", x, of_product=False), around=True)
+    m = PairedArithmetic(roundings=0)
+    number = evaluated(m, table, m.exactly(node("input", (), 0, Format.F32)))
+    x_ = operand()
+    formula = {
+        ERF: formula_node("erf", x_),
+        NORMAL_TAIL: formula_node("normal_tail", x_),
+        SOFTPLUS_TAIL: formula_node("log1p", formula_node("exp", formula_node("negate", x_))),
+        TANH: formula_node("tanh", x_),
+    }
+    _, beside = largest_error(number, x, [exactly(formula[table], arb(float(a))) for a in x], around=True)
     assert 1 / 8 < beside <= 1
 
 
-def test_operands_beyond_a_piecewise_polynomial_are_in_its_last_interval() -> None:
-    x = np.float32([NORMAL_TAIL.most, 6.0, 100.0, 1e30])
-    number = evaluated(PairedArithmetic(), NORMAL_TAIL, node("input", (), 0, Format.F32))
-    high, _, _, _, around, _ = words(number, x)
+@pytest.mark.parametrize("table", [NORMAL_TAIL, SOFTPLUS_TAIL])
+def test_operands_beyond_a_piecewise_polynomial_are_in_its_last_interval(table: Piecewise) -> None:
+    x = np.float32([table.most, 18.0, 100.0, 1e30])
+    m = PairedArithmetic()
+    high, _, _, _, around, _ = words(evaluated(m, table, m.exactly(node("input", (), 0, Format.F32))), x)
     assert (around >= high).all()
     assert (high <= 2 * high[0]).all()
 
 
 KINDS = Kinds(
-    ("exp", "expm1", "logistic", "negate", "absolute"),
+    ("erf", "exp", "expm1", "logistic", "negate", "absolute", "tanh"),
     ("multiply", "add", "divide", "multiply"),
     [constant(c) for c in (1, 2, 3, -1, 0.3)],
 )
@@ -171,7 +190,10 @@ def test_what_is_decided_of_a_random_formula_is_right(seed: int) -> None:
                 assert is_nearest(value, exact), f"{root} at {float(a)}"
 
 
-@pytest.mark.parametrize("name", ["exp", "expm1", "sigmoid", "swish", "elu", "celu", "selu", "gelu"])
+IN_PAIRS = "celu elu erf exp expm1 gelu log_sigmoid selu sigmoid softplus swish tanh"
+
+
+@pytest.mark.parametrize("name", IN_PAIRS.split())
 def test_few_usual_results_are_left_to_float64_and_no_zeros(name: str) -> None:
     op = getattr(ogive, name)
     signature = next(s for s in op.signatures if {*s.inputs, *s.outputs} == {SINGLE})

@@ -23,7 +23,20 @@ from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.numerics.machine import Machine
 from ogive.numerics.truths import either
 
-__all__ = ["FARTHEST", "SMALLEST", "Paired", "PairedArithmetic", "U", "Unpaired", "half_unit", "unsigned"]
+__all__ = [
+    "FARTHEST",
+    "LARGEST",
+    "ROUNDINGS",
+    "SLACK",
+    "SMALLEST",
+    "Paired",
+    "PairedArithmetic",
+    "TooManyRoundings",
+    "U",
+    "Unpaired",
+    "half_unit",
+    "unsigned",
+]
 
 #: What rounding to float32 adds, relative to a number.
 U = 2.0**-24
@@ -37,6 +50,9 @@ FARTHEST = 2.0**40
 #: Up to this nothing overflows that a result is made of.
 LARGEST = 2.0**120
 
+#: What is this large has its low word without underflow.
+NOT_TINY = 2.0**-80
+
 #: No larger share of results may be undecided: of numbers that lie anywhere, a bound leaves its double in units of 2**-24,
 #: divided by log(2) / 2.
 LARGEST_SHARE = 0.02
@@ -44,6 +60,9 @@ LARGEST_SHARE = 0.02
 #: Bounds are relative to the leading part, and low words a small share of it: this covers the difference, and the rounding
 #: of the bounds themselves.
 SLACK = 1 + 2.0**-7
+
+#: How many roundings of low words bounds cover, the fewest that suffice.
+ROUNDINGS = 1, 3, 8
 
 #: What underflow adds, and what a result is taken to have lost by it at least. Of a result that may be zero it is no more than a
 #: multiple of what is zero then: it may have lost half as many of the smallest numbers.
@@ -53,6 +72,10 @@ MULTIPLE = 16.0
 
 class Unpaired(Exception):
     """There is no rule in pairs for this, or its bound is too large."""
+
+
+class TooManyRoundings(Unpaired):
+    """Low words are rounded more often than bounds cover."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +110,9 @@ class Paired:
     relative: float = 0.0
     """What the number may be wrong by, relative to its leading part."""
     around: Around | None = None
-    """The same, computed beside it. It covers the roundings of low words, as many as a product and a result take; then the
-    share is zero."""
+    """The same, computed beside it; then the share is zero."""
+    covered: int = 0
+    """How often low words may still be rounded: the bound beside the number covers that."""
     bias: float = 0.0
     """How much larger its low word was made, relative to the leading part: a number that is no smaller than the exact one
     needs no second end."""
@@ -101,12 +125,20 @@ class Paired:
     """What underflow may have taken from the low word."""
     sign: Expression | None = None
     """Whose sign a result has that may be zero; None: that of the leading part."""
+    is_power: bool = False
+    """Whether this is a power of two."""
+    is_quotient: bool = False
+    """Whether this is a product or a quotient of two float32 numbers: infinite where it overflows."""
     where: Conditions = Conditions()
     """Where it is known."""
 
     @property
     def is_exact(self) -> bool:
         return self.low is None and self.scale is None and self.relative == 0 and self.around is None
+
+    @property
+    def is_one(self) -> bool:
+        return self.is_single and self.high.operation is ops.CONSTANT and self.high.attribute == 1
 
     @property
     def is_single(self) -> bool:
@@ -128,8 +160,10 @@ def joined(*sides: Paired) -> Conditions:
 class PairedArithmetic(Machine):
     """The operations on pairs."""
 
-    def __init__(self) -> None:
+    def __init__(self, roundings: int = ROUNDINGS[-1]) -> None:
         super().__init__(Format.F32)
+        self.roundings = roundings
+        """How often low words are rounded that bounds of functions cover, behind their rules."""
 
     # ---- leaves
 
@@ -140,7 +174,7 @@ class PairedArithmetic(Machine):
         """A constant, in as many words as it takes up to two."""
         if not isinstance(value, Fraction) and not math.isfinite(value):
             raise Unpaired("a constant that is infinite or NaN")
-        high = self.rounded(Fraction(value))
+        high = self.rounded(Fraction(value)) or float(value)  # which may be -0
         if high and not 1 / FARTHEST <= abs(high) <= FARTHEST:
             raise Unpaired("a constant far from 1")
         lies = Interval.around(float(value)) if value else Interval.point(0.0)
@@ -151,17 +185,25 @@ class PairedArithmetic(Machine):
             return replace(found, relative=0.0 if not rest else 2.0**-60)
         return replace(found, low=self.number(low), share=U, relative=U * U if Fraction(low) != rest else 0.0)
 
-    def parameter(self, value: Expression) -> Paired:
-        size = self.abs_(value)
-        is_moderate = (self.less_(self.number(1 / FARTHEST), size), self.less_(size, self.number(FARTHEST)))
-        return Paired(
-            value, interval=Interval(-FARTHEST, FARTHEST), is_nonzero=True, where=Conditions(holds=is_moderate)
-        )
+    def parameter(self, value: Expression, *, is_power: bool = False) -> Paired:
+        """``is_power``: it has a rule where it is a power of two."""
+        size = value if is_power else self.abs_(value)
+        holds = [self.less_(self.number(1 / FARTHEST), size), self.less_(size, self.number(FARTHEST))]
+        if is_power:
+            bits = node(
+                ops.AND, (node(ops.BITCAST, (value,), None, Format.U32), unsigned(0x7F800000)), None, Format.U32
+            )
+            holds.append(self.equal_(value, node(ops.BITCAST, (bits,), None, Format.F32)))
+        lies = Interval(1 / FARTHEST if is_power else -FARTHEST, FARTHEST)
+        return Paired(value, interval=lies, is_nonzero=True, is_power=is_power, where=Conditions(holds=tuple(holds)))
+
+    def upwards(self, value: float) -> float:
+        single = np.float32(value)
+        return float(single if single >= value else np.nextafter(single, np.float32(math.inf)))
 
     def bound(self, value: float) -> Expression:
         """A bound as a constant, rounded upwards."""
-        single = np.float32(value)
-        return self.number(float(single if single >= value else np.nextafter(single, np.float32(math.inf))))
+        return self.number(self.upwards(value))
 
     # ---- forms
 
@@ -178,8 +220,6 @@ class PairedArithmetic(Machine):
             raise Unpaired("more is computed of a number that is made too large")
         if a.factor is None and a.scale is None:
             return a
-        if a.around is not None:
-            raise Unpaired("more than a product of a number with an error beside it")
         if a.factor is None:
             assert a.scale is not None
             found = replace(a, scale=None, low=self.mul_(a.high, a.scale), relative=a.relative + U * a.share)
@@ -191,13 +231,48 @@ class PairedArithmetic(Machine):
             rest = self.fma_(high, a.scale, rest) if a.scale is not None else self.add_(rest, low_of(a))
             relative += U * (share + a.share)
         lost = a.lost + 2 * SMALLEST
+        a = self.with_roundings(a, 1)
         return replace(a, high=high, factor=None, scale=None, low=rest, share=share, relative=relative, lost=lost)
+
+    def with_roundings(self, a: Paired, count: int) -> Paired:
+        """The number after its low word is rounded some times."""
+        if a.around is None:
+            return a
+        if a.covered < count:
+            raise TooManyRoundings("more roundings of low words than a bound covers")
+        return replace(a, covered=a.covered - count)
 
     def _without_around(self, a: Paired) -> Paired:
         a = self.as_words(a)
         if a.around is not None:
-            raise Unpaired("more than a product of a number with an error beside it")
+            raise Unpaired("a choice or a divisor with an error beside it")
         return a
+
+    def normalised(self, a: Paired) -> Paired:
+        """The number with a low word that is no more than what rounding the whole to float32 loses."""
+        a = self._without_around(a)
+        if a.low is None or a.share <= 2 * U:
+            return a
+        high, low = self.fast_two_sum(a.high, a.low)
+        return replace(a, high=high, low=low, share=U)
+
+    def _firm(self, a: Paired, factor: Paired) -> Paired:
+        """The number where underflow does not show in its product: where it is not tiny, unless the factor is moderate."""
+        if not a.lost or a.lost * factor.interval.largest_magnitude <= LOST / 4:
+            return a
+        a = self.as_words(a)
+        is_large = self.less_equal_(self.number(NOT_TINY), self.abs_(a.high))
+        where = replace(a.where, holds=(*a.where.holds, is_large))
+        relative = a.relative + a.lost / NOT_TINY
+        return replace(a, relative=relative, lost=0.0, is_nonzero=True, may_be_zero=None, where=where)
+
+    def _sum_of_arounds(self, a: Paired, b: Paired) -> tuple[Around | None, int]:
+        """The bounds beside two numbers, of their sum, and how many roundings these cover."""
+        if a.around is None or b.around is None:
+            one = b if a.around is None else a
+            return one.around, one.covered
+        plus = self.add_(a.around.plus, self.fma_(b.around.base, b.around.times, b.around.plus))
+        return replace(a.around, plus=plus), min(a.covered, b.covered)
 
     # ---- operations
 
@@ -210,15 +285,23 @@ class PairedArithmetic(Machine):
             return a
         if a.interval.high <= 0:
             return self.negate(a)
-        if not a.is_single:
-            raise Unpaired("the magnitude of a number of either sign")
-        return replace(a, high=self.abs_(a.high), interval=abs(a.interval))
+        a = self.as_words(a)
+        low = None if a.low is None else self.signed(a.low, a.high)
+        return replace(a, high=self.abs_(a.high), low=low, interval=abs(a.interval))
+
+    def signed(self, value: Expression, by: Expression) -> Expression:
+        """The number, with the other sign where ``by`` is negative."""
+        bits, sign = (node(ops.BITCAST, (x,), None, Format.U32) for x in (value, by))
+        sign = node(ops.AND, (sign, unsigned(0x80000000)), None, Format.U32)
+        return node(ops.BITCAST, (node(ops.EXCLUSIVE_OR, (bits, sign), None, Format.U32),), None, self.format)
 
     def add(self, a: Paired, b: Paired) -> Paired:
         """Numbers of one sign: others may cancel."""
         if min(a.interval.low, b.interval.low) < 0 < max(a.interval.high, b.interval.high):
             raise Unpaired("a sum of numbers of both signs")
-        a, b = self._without_around(a), self._without_around(b)
+        a, b = self.as_words(a), self.as_words(b)
+        sums = sum(n.low is not None for n in (a, b))
+        a, b = (self.with_roundings(n, sums) for n in (a, b))
         high = self.add_(a.high, b.high)
         if a.interval.smallest_magnitude >= b.interval.largest_magnitude * SLACK:
             lost = self.sub_(b.high, self.sub_(high, a.high))
@@ -235,11 +318,14 @@ class PairedArithmetic(Machine):
         rest = [n.low for n in (a, b) if n.low is not None]
         for part in rest:
             low, relative = self.add_(low, part), relative + U * share
+        around, covered = self._sum_of_arounds(a, b)
         return Paired(
             high,
             low=low,
             share=share * SLACK,
             relative=relative * SLACK,
+            around=around,
+            covered=covered,
             interval=a.interval + b.interval,
             is_nonzero=a.is_nonzero or b.is_nonzero,
             lost=a.lost + b.lost,
@@ -251,10 +337,16 @@ class PairedArithmetic(Machine):
 
     def multiply(self, a: Paired, b: Paired) -> Paired:
         for one, other in ((a, b), (b, a)):
+            if one.is_one:
+                return other
+            if one.is_power:
+                return self._scaled(other, one)
+        for one, other in ((a, b), (b, a)):
             if one.factor is not None:
                 return self.multiply(self.as_words(one), other)
         if a.bias or b.bias:
             raise Unpaired("more is computed of a number that is made too large")
+        a, b = self._firm(a, b), self._firm(b, a)
         if not (a.is_single or b.is_single):
             a, b = self.as_words(a), self.as_words(b)
         common = Paired(
@@ -265,6 +357,7 @@ class PairedArithmetic(Machine):
             is_nonzero=a.is_nonzero and b.is_nonzero,
             may_be_zero=b.may_be_zero if a.is_nonzero else a.may_be_zero if b.is_nonzero else None,
             lost=self._lost_of_product(a, b),
+            is_quotient=a.is_single and b.is_single,
             where=joined(a, b),
         )
         for one, other in ((a, b), (b, a)):
@@ -272,7 +365,8 @@ class PairedArithmetic(Machine):
                 return self._times_single(common, one, other)
         for one, other in ((a, b), (b, a)):
             if one.around is not None:
-                common = replace(common, around=self._times(one.around, other))
+                covered = self.with_roundings(one, 3).covered
+                common = replace(common, around=self._times(one.around, other), covered=covered)
         if a.low is None or b.low is None:
             low, share = self.mul_(a.high, low_of(b)) if a.low is None else self.mul_(a.low, b.high), a.share + b.share
             return replace(common, low=low, share=share, relative=common.relative + U * share)
@@ -280,6 +374,28 @@ class PairedArithmetic(Machine):
         low = self.fma_(a.high, low_of(b), self.mul_(low_of(a), whole))
         share = (a.share + b.share + a.share * b.share) * SLACK
         return replace(common, low=low, share=share, relative=common.relative + 3 * U * share)
+
+    def _scaled(self, a: Paired, power: Paired) -> Paired:
+        """The number times a power of two, which is exact but for underflow."""
+        a, by = self.as_words(a), power.high
+        low = None if a.low is None else self.mul_(a.low, by)
+        around = a.around
+        if around is not None:
+            around = replace(around, base=self.mul_(around.base, by), plus=self.mul_(around.plus, by))
+        lost = power.interval.largest_magnitude * a.lost + 2 * SMALLEST
+        if lost > LOST:
+            raise Unpaired("underflow shows in a product")
+        return replace(
+            a,
+            high=self.mul_(a.high, by),
+            low=low,
+            around=around,
+            lost=lost,
+            interval=a.interval * power.interval,
+            may_be_zero=None if a.is_nonzero else a.may_be_zero,
+            is_quotient=a.is_single,
+            where=joined(a, power),
+        )
 
     def _lost_of_product(self, a: Paired, b: Paired) -> float:
         of_both = [x.lost * y.interval.largest_magnitude for x, y in ((a, b), (b, a)) if x.lost]
@@ -296,7 +412,7 @@ class PairedArithmetic(Machine):
                 product, low=self.mul_(a.low, b.high), share=a.share, relative=product.relative + U * a.share
             )
         if a.around is not None:
-            found = replace(found, around=self._times(a.around, b))
+            found = replace(found, around=self._times(a.around, b), covered=self.with_roundings(a, 1).covered)
         return found
 
     def _times(self, around: Around, b: Paired) -> Around:
@@ -310,7 +426,11 @@ class PairedArithmetic(Machine):
 
     def divide(self, a: Paired, b: Paired, *, is_same_for_all: bool = False) -> Paired:
         """``is_same_for_all``: whether b is a parameter."""
-        return self.multiply(a, self._inverse(b) if is_same_for_all else self.reciprocal(b))
+        if b.is_one:
+            return a
+        if is_same_for_all:
+            return replace(self.multiply(a, self._inverse(b)), is_quotient=a.is_single)
+        return self.multiply(a, self.reciprocal(b))
 
     def _inverse(self, b: Paired) -> Paired:
         """``1 / b`` of a parameter, by two divisions; where b is no moderate number, what is made of it is NaN."""
@@ -318,8 +438,10 @@ class PairedArithmetic(Machine):
             raise Unpaired("a quotient by a computed number that is the same for all elements")
         one = self.number(1.0)
         high = self.div_(one, b.high)
+        if b.is_power:
+            return replace(b, high=high)
         low = self.div_(self.fma_(self.neg_(high), b.high, one), b.high)
-        lies = Interval(-FARTHEST * SLACK, FARTHEST * SLACK)
+        lies = b.interval * Interval.point(SLACK)
         return replace(b, high=high, low=low, share=U, relative=2 * U * U, interval=lies)
 
     def reciprocal(self, b: Paired) -> Paired:
@@ -374,10 +496,9 @@ class PairedArithmetic(Machine):
         if a.is_exact:
             value = self.leading(a)
         else:
-            if a.interval.largest_magnitude > LARGEST:
-                raise Unpaired("a result that may overflow")
             below, value = self._ends(a)
-            if a.where.doubts:  # which are not zero where an operand is NaN
+            may_overflow = a.interval.largest_magnitude > LARGEST
+            if a.where.doubts and not may_overflow:  # they are not zero where an operand is NaN
                 bits = (node(ops.BITCAST, (end,), None, Format.U32) for end in (value, below))
                 doubts.append(node(ops.EXCLUSIVE_OR, tuple(bits), None, Format.U32))
             else:
@@ -386,7 +507,7 @@ class PairedArithmetic(Machine):
                 value = self.make(ops.COPY_SIGN, value, a.sign or self.leading(a))
         if doubts:
             any_bit = reduce(lambda x, y: node(ops.OR, (x, y), None, Format.U32), doubts)
-            undecided = self.not_(node(ops.EQUAL, (any_bit, unsigned(0)), None, Format.BIT))
+            undecided = either(undecided, self.not_(node(ops.EQUAL, (any_bit, unsigned(0)), None, Format.BIT)))
         return value, either(undecided, *map(self.not_, a.where.holds))
 
     def _ends(self, a: Paired) -> tuple[Expression, Expression]:
@@ -412,9 +533,15 @@ class PairedArithmetic(Machine):
         else:
             around = lost
             if a.around is not None:
+                self.with_roundings(a, 1)
                 around = self.fma_(a.around.base, a.around.times, self.add_(a.around.plus, lost))
             if relative:
-                around = self.fma_(self.abs_(self.leading(a)), reach, around)
+                leading = self.leading(a)
+                if a.interval.high <= 0:
+                    reach = self.neg_(reach)
+                elif a.interval.low < 0:
+                    leading = self.abs_(leading)
+                around = self.fma_(leading, reach, around)
             lows = [self.sub_(low_of(a), around), self.add_(low_of(a), around)]
         if a.factor is None:
             below, above = (self.add_(a.high, low) for low in lows)

@@ -9,14 +9,32 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.expression import Expression, Format, depends_on_elements, node, walk
-from ogive.numerics.elementary.paired_functions import FUNCTIONS_IN_PAIRS, MOST, NORMAL_TAIL, gated
+from ogive.expression import Expression, Format, depends_on_elements, is_extreme, node, walk
+from ogive.numerics.elementary.paired_functions import (
+    FUNCTIONS_IN_PAIRS,
+    LIMITED,
+    MOST,
+    NORMAL_TAIL,
+    gated,
+    softplus_tail,
+)
 from ogive.numerics.interval import EVERYTHING, Interval
-from ogive.numerics.paired import FARTHEST, SMALLEST, Paired, PairedArithmetic, Unpaired
+from ogive.numerics.paired import (
+    FARTHEST,
+    ROUNDINGS,
+    SLACK,
+    SMALLEST,
+    Paired,
+    PairedArithmetic,
+    TooManyRoundings,
+    Unpaired,
+)
 from ogive.numerics.truths import both, either
 from ogive.passes.cost import cost, usual_cost, with_undecided
 from ogive.program import Program, stored_operand
@@ -27,7 +45,7 @@ __all__ = ["before", "paired_results"]
 KNOWN = {*FUNCTIONS_IN_PAIRS, "normal_tail"}
 
 #: What this level must cost less than, as a share of what float64 costs.
-WORTHWHILE = 0.92
+WORTHWHILE = 0.9
 
 
 def paired_results(
@@ -38,10 +56,17 @@ def paired_results(
         return None
     if not any(n.operation.name in KNOWN and depends_on_elements(n) for n in walk(*roots)):
         return None
-    reals = PairedReals(tuple(inputs), roots)
-    try:
-        tested = [reals.tested(root) for root in roots]
-    except Unpaired:
+    tested = None
+    for roundings in ROUNDINGS:
+        reals = PairedReals(tuple(inputs), roots, roundings)
+        try:
+            tested = [reals.tested(root) for root in roots]
+        except TooManyRoundings:
+            continue
+        except Unpaired:
+            return None
+        break
+    if tested is None:
         return None
     results = tuple(result for result, _ in tested)
     undecided = either(*(undecided for _, undecided in tested))
@@ -68,13 +93,17 @@ def before(made: Program, results: tuple[Expression, ...], undecided: Expression
 class PairedReals:
     """The primitive graphs of formulas of float32, in pairs."""
 
-    def __init__(self, inputs: tuple[ElementType, ...], roots: Sequence[Expression]) -> None:
-        self.m = PairedArithmetic()
+    def __init__(
+        self, inputs: tuple[ElementType, ...], roots: Sequence[Expression], roundings: int = ROUNDINGS[-1]
+    ) -> None:
+        self.m = PairedArithmetic(roundings)
         self.inputs = inputs
         self.arguments = frozenset(n for current in walk(*roots) for n in _arguments(current))
         """What functions are computed of: it lies where they have a rule, or the element is undecided."""
         self.compared = {n for n in map(self._far, walk(*roots)) if n is not None}
         """Those of which that decide a comparison."""
+        self.powers = {ramp[1] for ramp in map(_ramp, walk(*roots)) if ramp is not None}
+        """Parameters that have a rule where they are powers of two."""
 
     def tested(self, root: Expression) -> tuple[Expression, Expression | None]:
         """A result, and where it is undecided; None: nowhere."""
@@ -90,6 +119,9 @@ class PairedReals:
             truth = self.decided(condition)
             if truth is not None:
                 return self._chosen(a if truth else b, known)
+            if (tiny := self._is_tiny(condition)) is not None:
+                result, undecided = self._chosen(b, known)
+                return result, either(undecided, tiny)
             which = self.truth(condition)
             sides = zip((a, b), _known(condition), strict=True)
             (first, of_first), (second, of_second) = (self._chosen(n, {**known, **more}) for n, more in sides)
@@ -104,6 +136,21 @@ class PairedReals:
             raise Unpaired("a result that may be NaN")
         return m.result(number)
 
+    def _is_tiny(self, condition: Expression) -> Expression | None:
+        """Whether a comparison of a magnitude with a tiny number may hold; None: it is no such comparison."""
+        m = self.m
+        if condition.operation is not ops.LESS or condition.operands[0].operation is not ops.ABSOLUTE:
+            return None
+        (size, most) = condition.operands
+        (x,) = size.operands
+        if most.operation is not ops.CONSTANT or not 0 < most.attribute <= 1 / FARTHEST:
+            return None
+        numbers = [self.leaf(n) for n in (x.operands if x.operation is ops.MULTIPLY else (x,))]
+        if not all(number is not None and number.is_single for number in numbers):
+            return None
+        high = reduce(m.mul_, (number.high for number in numbers if number is not None))
+        return m.less_(m.abs_(high), m.number(m.upwards(most.attribute * SLACK)))
+
     def decided(self, condition: Expression) -> bool | None:
         """What a comparison comes to, wherever arguments of functions lie in the range of their rules."""
         argument = self._far(condition)
@@ -116,7 +163,7 @@ class PairedReals:
         """The argument that a comparison compares with a number beyond the range of all rules."""
         if condition.operation in (ops.LESS, ops.LESS_EQUAL):
             for argument, number in (condition.operands, condition.operands[::-1]):
-                is_far = number.operation is ops.CONSTANT and abs(number.attribute) > 2 * MOST
+                is_far = number.operation is ops.CONSTANT and abs(number.attribute) > 1.5 * MOST
                 if is_far and argument in self.arguments:
                     return argument
         return None
@@ -129,27 +176,83 @@ class PairedReals:
             raise Unpaired("a comparison of computed numbers")
         return node(condition.operation, tuple(n.high for n in numbers if n is not None), None, Format.BIT)
 
-    def leaf(self, root: Expression, lies: Interval = EVERYTHING) -> Paired | None:
-        """The number of an operand, a parameter or a constant; None of others."""
+    def leaf(self, root: Expression, lies: Callable[[Expression], Interval] = lambda _: EVERYTHING) -> Paired | None:
+        """The number of an operand, a parameter or a constant, or the larger or smaller of such; None of others."""
         match root.operation:
             case ops.INPUT:
-                return self.m.exactly(stored_operand(root, self.inputs), lies)
+                return self.m.exactly(stored_operand(root, self.inputs), lies(root))
             case ops.PARAMETER:
                 value = node(ops.PARAMETER, (), root.attribute, Format.F64)
-                return self.m.parameter(node(ops.CONVERT, (value,), None, Format.F32))
+                single = node(ops.CONVERT, (value,), None, Format.F32)
+                return self.m.parameter(single, is_power=root in self.powers)
             case ops.CONSTANT:
                 return self.m.constant(root.attribute)
-        return None
+        return self._extreme(root, lies) if is_extreme(root) else None
+
+    def _extreme(self, root: Expression, lies: Callable[[Expression], Interval]) -> Paired | None:
+        condition, a, b = root.operands
+        one, other = (self.leaf(n, lies) for n in (a, b))
+        if one is None or other is None or not (one.is_single and other.is_single):
+            return None
+        x, y = one.interval, other.interval
+        is_smaller = condition.operands[0] is a
+        found = self.m.select(self.truth(condition), one, other)
+        of_both = (min, max)[not is_smaller]
+        between = Interval(of_both(x.low, y.low), of_both(x.high, y.high))
+        is_nonzero = between.smallest_magnitude > 0
+        return replace(found, interval=between, is_nonzero=is_nonzero, may_be_zero=None if is_nonzero else found.high)
 
 
 def _arguments(current: Expression) -> list[Expression]:
     """What a function is computed of, and what that is but for its sign; nothing for other nodes."""
-    if current.operation.name not in FUNCTIONS_IN_PAIRS:
+    tail = _softplus_tail(current)
+    if tail is None and current.operation.name not in LIMITED:
         return []
-    found = [current.operands[0]]
+    found = [current.operands[0] if tail is None else tail]
     while found[-1].operation in (ops.NEGATE, ops.ABSOLUTE):
         found.append(found[-1].operands[0])
     return found
+
+
+def _softplus_tail(root: Expression) -> Expression | None:
+    """u, where this is ``log1p(exp(-abs(u)))``."""
+    for name in ("log1p", "exp", "negate", "absolute"):
+        if root.operation.name != name:
+            return None
+        root = root.operands[0]
+    return root
+
+
+def _factors(root: Expression) -> tuple[Expression, ...] | None:
+    """x, y and so on, where this is a product of the square of x with y and so on."""
+    if root.operation is not ops.MULTIPLY:
+        return None
+    among = list(root.operands)
+    for n in among:  # which grows
+        among.extend(n.operands if n.operation is ops.MULTIPLY else ())
+    counts = Counter(n for n in among if n.operation is not ops.MULTIPLY)
+    x = next((n for n, count in counts.items() if count == 2), None)
+    if x is None or max(counts.values()) > 2:
+        return None
+    return (
+        x,
+        *(n for n in counts if n is not x and n.operation is ops.CONSTANT),
+        *(n for n in counts if n is not x and n.operation is not ops.CONSTANT),
+    )
+
+
+def _ramp(root: Expression) -> tuple[Expression, Expression] | None:
+    """X and p, where this is ``where(p x > 0, x, 0)``: ``max(x, 0)`` of positive p, which are powers of two."""
+    if root.operation is not ops.SELECT or root.operands[0].operation is not ops.LESS:
+        return None
+    (zero, product), x, other = root.operands[0].operands, *root.operands[1:]
+    if not all(n.operation is ops.CONSTANT and n.attribute == 0 for n in (zero, other)):
+        return None
+    if product.operation is not ops.MULTIPLY or product.operands[1] is not x or x.operation is not ops.INPUT:
+        return None
+    factor = product.operands[0]
+    is_positive = factor.operation is ops.PARAMETER or (factor.operation is ops.CONSTANT and factor.attribute > 0)
+    return (x, factor) if is_positive else None
 
 
 def _gate(root: Expression) -> Expression | None:
@@ -196,7 +299,7 @@ class _PairedBranch:
         arguments = {n for current in among for n in _arguments(current)}
         if not reals.compared <= arguments:
             raise Unpaired("a comparison that another branch decides")
-        self.moved = {n for n in arguments if n.operation is ops.INPUT and uses[n] == 1 and n not in reals.compared}
+        self.moved = {n for n in arguments if uses[n] == 1 and n not in reals.compared}
         """What nothing else is computed of: a rule may move it to where it holds."""
         self.near = {n: MOST for n in arguments - self.moved if n.operation is ops.INPUT}
         """How large operands are at most where all rules hold."""
@@ -221,23 +324,39 @@ class _PairedBranch:
 
     def below(self, current: Expression) -> Sequence[Expression]:
         """What a node is computed of."""
-        gate = _gate(current)
-        if gate is not None:
-            return (gate,)
+        for only in (_gate(current), _softplus_tail(current)):
+            if only is not None:
+                return (only,)
+        for several in (_ramp(current), _factors(current)):
+            if several is not None:
+                return several
         if current.operation is ops.SELECT:
+            if is_extreme(current) and self.reals.leaf(current) is not None:
+                return ()
             truth = self.reals.decided(current.operands[0])
             return current.operands[1:] if truth is None else (current.operands[1 if truth else 2],)
         return current.operands
 
+    def _lies(self, x: Expression) -> Interval:
+        lies, most = self.known.get(x, EVERYTHING), self.near.get(x, math.inf)
+        return Interval(max(lies.low, -most), max(min(lies.high, most), -most))
+
     def _number(self, root: Expression, *, is_result: bool) -> Paired:
         m = self.m
-        lies, most = self.known.get(root, EVERYTHING), self.near.get(root, math.inf)
-        leaf = self.reals.leaf(root, Interval(max(lies.low, -most), max(min(lies.high, most), -most)))
+        leaf = self.reals.leaf(root, self._lies)
         if leaf is not None:
             return leaf
         gate = _gate(root)
         if gate is not None:
             return gated(m, self.numbers[gate])
+        tail = _softplus_tail(root)
+        if tail is not None:
+            return softplus_tail(m, self.numbers[tail])
+        ramp = _ramp(root)
+        if ramp is not None:
+            x, parameter = (self.numbers[n] for n in ramp)
+            larger = m.larger_(x.high, m.number(0.0))
+            return replace(m.exactly(larger, Interval(0.0, x.interval.high)), where=parameter.where)
         match root.operation:
             case ops.SELECT:
                 condition, a, b = root.operands
@@ -245,6 +364,10 @@ class _PairedBranch:
                 if truth is not None:
                     return self.numbers[a if truth else b]
                 return m.select(self.reals.truth(condition), self.numbers[a], self.numbers[b])
+            case ops.MULTIPLY if (factors := _factors(root)) is not None:
+                x, *others = (self.numbers[n] for n in factors)
+                square = m.multiply(x, x)
+                return reduce(m.multiply, others, replace(square, interval=abs(square.interval)))
             case ops.ADD | ops.SUBTRACT | ops.MULTIPLY | ops.NEGATE | ops.ABSOLUTE:
                 found: Paired = getattr(m, root.operation)(*(self.numbers[n] for n in root.operands))
                 return found

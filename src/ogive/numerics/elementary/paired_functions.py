@@ -25,48 +25,71 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
 from ogive.numerics.elementary.derived_numbers import PIECEWISE, TABLES
 from ogive.numerics.elementary.own_errors import PAIRED
 from ogive.numerics.interval import Interval
-from ogive.numerics.paired import Around, Conditions, Paired, PairedArithmetic, U, Unpaired, unsigned
+from ogive.numerics.paired import LARGEST, SMALLEST, Around, Conditions, Paired, PairedArithmetic, U, Unpaired, unsigned
 
 __all__ = [
+    "ERF",
     "FUNCTIONS_IN_PAIRS",
+    "LIMITED",
     "MOST",
     "NORMAL_TAIL",
+    "SOFTPLUS_TAIL",
     "STEP",
     "STEP_LACKS",
+    "TANH",
     "Piecewise",
     "evaluated",
     "exp_in_pairs",
     "gated",
+    "softplus_tail",
 ]
 
 
 @dataclass(frozen=True)
 class Piecewise:
-    """A function, by intervals that lie around the multiples of ``1 / scale``, up to ``most``."""
+    """A function, by intervals that lie around the multiples of ``1 / scale``, or are eighths of the binades of ``w + 1``."""
 
-    scale: float
+    scale: float | None
     most: float
+    """The largest operand; larger ones are moved there."""
+    slope_error: float
+    """How wrong the slope of the rule is, relative to the function."""
     nodes: tuple[float, ...]
     coefficients: tuple[tuple[float, ...], ...]
     """Of all intervals, by powers of u."""
     bounds: tuple[float, ...]
     """Relative to the function."""
+    shares: tuple[float, ...]
+    """How large low words are at most, relative to the function."""
+    lacks: tuple[float, ...] = ()
+    """What the slopes c1 lack; nothing if empty."""
 
 
-#: erfc(w / sqrt(2)) / 2.
-NORMAL_TAIL = Piecewise(**PIECEWISE["NORMAL_TAIL"])
+#: erf(w), erfc(w / sqrt(2)) / 2, log(1 + exp(-w)) and tanh(w).
+ERF, NORMAL_TAIL, SOFTPLUS_TAIL, TANH = (
+    Piecewise(**PIECEWISE[name]) for name in ("ERF", "NORMAL_TAIL", "SOFTPLUS_TAIL", "TANH")
+)
+
+#: How far the bits of ``w + 1`` are shifted for the number of an eighth of a binade.
+EIGHTHS = 20
 
 
-def evaluated(m: PairedArithmetic, table: Piecewise, w: Expression) -> Paired:
+def evaluated(m: PairedArithmetic, table: Piecewise, argument: Paired) -> Paired:
     """The function of a positive number, and its bound. Numbers beyond the last interval are moved into it."""
-    w = m.smaller_(m.number(table.most), w)
-    index = m.bits_(m.fma_(w, m.number(table.scale), m.number(m.magic)))
+    argument = m.normalised(argument)
+    most = m.number(table.most)
+    w = m.smaller_(most, argument.high)
+    if table.scale is None:
+        index = m.shift_right_(m.bits_(m.add_(w, m.number(1.0))), EIGHTHS)
+    else:
+        index = m.bits_(m.fma_(w, m.number(table.scale), m.number(m.magic)))
 
     def looked_up(numbers: tuple[float, ...]) -> Expression:
         return node(ops.TABLE, (index,), numbers, Format.F32)
@@ -77,11 +100,30 @@ def evaluated(m: PairedArithmetic, table: Piecewise, w: Expression) -> Paired:
     for c in reversed(tail[:-1]):
         q = m.fma_(q, u, c)
     inner = m.fma_(u, c2, c1)
-    rest = m.fma_(u, c2, m.neg_(m.sub_(inner, c1)))
-    rest = m.fma_(m.mul_(u, u), q, rest)
+    lost = m.fma_(u, c2, m.neg_(m.sub_(inner, c1)))
+    if table.lacks:
+        lost = m.add_(lost, looked_up(table.lacks))
+    square = m.mul_(u, u)
+    rest = m.fma_(square, q, lost)
     high = m.fma_(u, inner, c0)
-    lost = m.fma_(u, inner, m.neg_(m.sub_(high, c0)))
-    return Paired(high, low=m.fma_(u, rest, lost), around=Around(high, looked_up(table.bounds), m.number(0.0)))
+    low = m.fma_(u, rest, m.fma_(u, inner, m.neg_(m.sub_(high, c0))))
+    relative = argument.relative * table.most + (argument.share * table.most) ** 2
+    times = m.roundings + (0 if argument.low is None else 1)
+    pieces = zip(table.bounds, table.shares, strict=True)
+    bound = looked_up(tuple(m.upwards(bound + times * U * share + relative) for bound, share in pieces))
+    if argument.low is not None:
+        # The function rises by its slope times the low word: c1 + 2 c2 u + 3 u**2 q.
+        more = m.select_(m.less_(argument.high, most), argument.low, m.number(0.0))
+        slope = m.fma_(m.mul_(square, m.number(3.0)), q, m.fma_(u, c2, inner))
+        low = m.fma_(more, slope, low)
+        bound = m.fma_(m.abs_(more), m.bound(table.slope_error), bound)
+    return Paired(
+        high,
+        low=low,
+        around=Around(high, bound, m.number(0.0)),
+        covered=m.roundings,
+        where=argument.where,
+    )
 
 
 #: Beyond this magnitude of the operand there is no rule.
@@ -112,10 +154,10 @@ NOTHING = math.exp(-FAR)
 SHARE = (math.log(2) / 64) ** 2 * 0.51 + 2.0**-18
 
 #: How often low words of expm1 are rounded that its error covers: here, in a product and in a result.
-ROUNDINGS = 4
+COVERED = 5
 
 #: Where T is small what T - 1 and the leading part lose of it is in the low word, which is rounded: units of 2**-24 of that.
-FAR_BELOW_ZERO = (ROUNDINGS + 2) * U * U
+FAR_BELOW_ZERO = (COVERED + 2) * U * U
 
 #: T is no larger a multiple of expm1 than this where it is not 1.
 LARGEST_SHARE = 96.0
@@ -134,9 +176,7 @@ class _PairedExponential:
 
 
 def _core(m: PairedArithmetic, u: Paired, bias: float = 0.0) -> _PairedExponential:
-    u = m.as_words(u)
-    if u.around is not None or u.share > 2 * U:
-        raise Unpaired("an exponential of a number with a large low word")
+    u = m.normalised(u)
     shifted = m.fma_(u.high, m.number(STEPS * UNIT), m.number(MIDDLE))
     n = m.sub_(shifted, m.number(MIDDLE))
     r = m.fma_(n, m.number(-STEP / UNIT), u.high)
@@ -187,9 +227,21 @@ def _exp(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) 
     return exp_in_pairs(m, u, bias=(plain.relative + 4 * U * plain.share) * SLACK_OF_POWER**3)
 
 
+def _not_beyond(m: PairedArithmetic, u: Paired, most: float) -> Paired:
+    """The number, or the most positive or negative that it may be: where nothing but itself is out of range."""
+    u = m.normalised(u)
+    if not (u.is_single or u.is_quotient or u.interval.largest_magnitude <= LARGEST):
+        return u
+    far = m.number(most)
+    high = m.smaller_(far, u.high) if most > 0 else m.larger_(far, u.high)
+    if u.low is None:
+        return replace(u, high=high)
+    return replace(u, high=high, low=m.select_(m.equal_(high, far), m.number(0.0), u.low))
+
+
 def _logistic(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
-    if reaches_all and u.is_single:
-        u = replace(u, high=m.smaller_(m.number(FAR), u.high))
+    if reaches_all:
+        u = _not_beyond(m, u, FAR)
     found = m.reciprocal(m.add(m.constant(1.0), exp_in_pairs(m, m.negate(u))))
     lies = _inside(u).map(lambda x: 1 / (1 + math.exp(-x)))
     return replace(found, relative=found.relative + NOTHING, interval=lies)
@@ -200,8 +252,9 @@ def _expm1(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool
     u = m.as_words(u)
     if u.lost and not u.is_nonzero:
         raise Unpaired("underflow shows in an operand that may be zero")
-    is_moved = reaches_all and u.is_single and u.is_nonzero
-    core = _core(m, replace(u, high=m.larger_(m.number(-FAR), u.high)) if is_moved else u)
+    moved = _not_beyond(m, u, -FAR) if reaches_all and u.is_nonzero else u
+    is_moved = moved is not u
+    core = _core(m, moved)
     one = m.number(1.0)
     first = m.sub_(core.power, one)
     if u.interval.high <= 0:
@@ -212,7 +265,7 @@ def _expm1(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool
     rest = m.fma_(core.power, core.r, m.neg_(m.sub_(high, first)))
     low = m.add_(m.fma_(core.power, core.q, rest), lost)
     # The error is that of exp, and where T is 1 no more than a share of the result.
-    error = core.relative + ROUNDINGS * U * SHARE + FAR_BELOW_ZERO
+    error = core.relative + COVERED * U * SHARE + FAR_BELOW_ZERO
     base, plus = core.power, m.number(0.0)
     if u.is_nonzero:
         plus = m.bound(FAR_BELOW_ZERO + (NOTHING if is_moved else 0.0))
@@ -226,6 +279,7 @@ def _expm1(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool
         high,
         low=low,
         around=around,
+        covered=COVERED - 1,
         interval=_inside(u).map(math.expm1),
         is_nonzero=u.is_nonzero,
         may_be_zero=high,
@@ -234,7 +288,7 @@ def _expm1(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool
 
 
 #: Below this the last interval of the normal tail begins, and its bound says nothing.
-LEAST_OF_GATE = -30.5 / NORMAL_TAIL.scale * (1 - 2.0**-10)
+LEAST_OF_GATE = -30.5 / 31.45 * NORMAL_TAIL.most * (1 - 2.0**-10)
 
 
 def gated(m: PairedArithmetic, x: Paired) -> Paired:
@@ -242,7 +296,7 @@ def gated(m: PairedArithmetic, x: Paired) -> Paired:
     if not x.is_single:
         raise Unpaired("a gate of a computed number")
     size = m.abs_(x.high)
-    tail = evaluated(m, NORMAL_TAIL, size)
+    tail = m.with_roundings(evaluated(m, NORMAL_TAIL, m.exactly(size)), 1)
     assert tail.low is not None
     assert tail.around is not None
     is_below = m.less_(x.high, m.number(0.0))
@@ -251,13 +305,47 @@ def gated(m: PairedArithmetic, x: Paired) -> Paired:
     low = m.sub_(m.sub_(m.sub_(step, high), tail.high), tail.low)
     # What 1 - Q loses is rounded some times.
     plus = m.select_(is_below, m.number(0.0), m.number(2.0**-46))
-    share = Paired(high, low=low, around=replace(tail.around, plus=plus), interval=Interval(-0.5, 1.0), is_nonzero=True)
+    around = replace(tail.around, plus=plus)
+    share = replace(tail, high=high, low=low, around=around, interval=Interval(-0.5, 1.0), is_nonzero=True)
     is_inside = m.less_equal_(m.bound(LEAST_OF_GATE), x.high)
     found = m.multiply(share, m.exactly(size))
     where = Conditions(holds=(is_inside,))
     return replace(found, sign=x.high, where=where, interval=Interval(LEAST_OF_GATE, 1.0))  # no larger than x
 
 
+def softplus_tail(m: PairedArithmetic, u: Paired) -> Paired:
+    """``log(1 + exp(-abs(u)))``."""
+    size = m.absolute(u)
+    is_inside = m.less_equal_(m.as_words(size).high, m.number(FAR))
+    found = evaluated(m, SOFTPLUS_TAIL, size)
+    where = replace(found.where, holds=(*found.where.holds, is_inside))
+    return replace(found, interval=Interval(0.0, 0.75), is_nonzero=True, where=where)
+
+
+def _odd(table: Piecewise, m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    """A function that is zero at zero and no larger than 1."""
+    u = m.as_words(u)
+    found = evaluated(m, table, m.absolute(u))
+    lies = Interval(-1.0 if u.interval.low < 0 else 0.0, 1.0 if u.interval.high > 0 else 0.0)
+    found = replace(found, interval=lies, may_be_zero=u.may_be_zero, lost=1.25 * u.lost + 4 * SMALLEST)
+    if u.interval.low >= 0:
+        return replace(found, is_nonzero=u.is_nonzero)
+    if is_result:
+        return replace(found, sign=u.high)
+    assert found.low is not None
+    high, low = m.signed(found.high, u.high), m.signed(found.low, u.high)
+    return replace(found, high=high, low=low, is_nonzero=u.is_nonzero)
+
+
+#: Functions that have a rule for operands between -MOST and MOST alone. Elsewhere elements are undecided.
+LIMITED = frozenset({"exp", "expm1", "logistic"})
+
 #: A function of a number, by the name of its operation. ``is_result``: whether nothing more is computed of it.
 #: ``reaches_all``: whether operands may be moved to where the rule holds.
-FUNCTIONS_IN_PAIRS: dict[str, Callable[..., Paired]] = {"exp": _exp, "expm1": _expm1, "logistic": _logistic}
+FUNCTIONS_IN_PAIRS: dict[str, Callable[..., Paired]] = {
+    "erf": partial(_odd, ERF),
+    "exp": _exp,
+    "expm1": _expm1,
+    "logistic": _logistic,
+    "tanh": partial(_odd, TANH),
+}
