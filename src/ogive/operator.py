@@ -101,6 +101,7 @@ class Operator(_native.OperatorCall):
         *,
         truth_inputs: tuple[str, ...] = (),
         integers: Callable[..., Any] | None = None,
+        doubles: Callable[..., Any] | None = None,
         modular: bool = False,
         identity: float | None = None,
         reorderable: bool = False,
@@ -110,7 +111,7 @@ class Operator(_native.OperatorCall):
         signature = check_function(function)
         self.function = function
         self.integer_function = integers or function
-        self.double_function = function
+        self.double_function = doubles or function
         self.name = self.__name__ = function.__name__
         self.__qualname__, self.__module__ = function.__qualname__, function.__module__
         self.__signature__ = without_annotations(signature)

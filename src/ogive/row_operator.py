@@ -43,15 +43,12 @@ class RowOperator(Operator):
     keywords: tuple[str, ...] = ("axis",)
     numpy_keywords = tuple(name for name in NUMPY_KEYWORDS if name != "where")  # generalised ufuncs have no `where`
 
-    def __init__(
-        self, *args: Any, doubles: Callable[..., Any] | None = None, left_out: LeftOut | None = None, **keywords: Any
-    ) -> None:
+    def __init__(self, *args: Any, left_out: LeftOut | None = None, **keywords: Any) -> None:
         self.is_row_wise = True
         self.left_out = left_out
         if left_out is not None:
             self.keywords = (*self.keywords, "where")
         super().__init__(*args, **keywords)
-        self.double_function = doubles or self.function
         defaults = {"axis": LAST, "keepdims": False, "where": None}
         own = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=defaults[n]) for n in self.keywords]
         given = list(self.__signature__.parameters.values())

@@ -11,7 +11,24 @@ from ogive.formula import absolute, copy_sign, exp, log_2, log_ndtr, maximum, mi
 __all__ = ["geglu", "glu", "reglu"]
 
 
-@of_halves()
+def _gated_by_gelu(a: Any, b: Any, approximate: str, far_below: float) -> Any:
+    """``gelu(a) * b``, with the logarithm of gelu(a) far below: there it is too small for most formats, the result is not."""
+    gate = activations.gelu.function(a, approximate=approximate)
+    product = gate * b
+    if approximate == "none":
+        near = maximum(a, -activations.FAR)
+        product = where(a < far_below, near * 0.5 * exp(log_ndtr(near) + log_2) * b, product)
+    # Near zero the gate is 1/2 and a little more or less, which decides ties; gelu(a) may underflow there where the result
+    # does not.
+    return where(absolute(a) < 2.0**-60, a * b * 0.5 * (1 + a), product)
+
+
+def _long_geglu(a: Any, b: Any, *, approximate: Literal["none", "tanh"] = "none") -> Any:
+    """In float64 the logarithm would lose bits above -37, and gelu(a) does not underflow there."""
+    return _gated_by_gelu(a, b, approximate, -37)
+
+
+@of_halves(doubles=_long_geglu)
 def geglu(a: Any, b: Any, *, approximate: Literal["none", "tanh"] = "none") -> Any:
     """Gated linear unit with a GELU gate: ``gelu(a) * b``, rounded once.
 
@@ -26,17 +43,7 @@ def geglu(a: Any, b: Any, *, approximate: Literal["none", "tanh"] = "none") -> A
 
     Source: N. Shazeer, "GLU Variants Improve Transformer" (2020), arXiv 2002.05202.
     """
-    gate = activations.gelu.function(a, approximate=approximate)
-    if approximate == "none":
-        # Far below, gelu(a) is too small for most formats where the result is not; its logarithm is known.
-        near = maximum(a, -activations.FAR)
-        far = near * 0.5 * exp(log_ndtr(near) + log_2) * b
-        product = where(a < -5, far, gate * b)
-    else:
-        product = gate * b
-    # Near zero the gate is 1/2 and a little more or less, which decides ties; gelu(a) may underflow there where the result
-    # does not.
-    return where(absolute(a) < 2.0**-60, a * b * 0.5 * (1 + a), product)
+    return _gated_by_gelu(a, b, approximate, -5)
 
 
 @of_halves()

@@ -510,6 +510,8 @@ class Bounded(Totals):
             absolute = self.add_(absolute, self.number(static))
         for exact, other in ((a, b), (b, a)):
             if exact.error.is_exact and exact.low is None and exact.high.operation is ops.CONSTANT:
+                if self.is_own and exact.high.attribute:
+                    continue  # beside another number than zero the bound is next to nothing
                 margin = self._plus(self.add_(absolute, absolute), self._magnitude(other), 2.0**-40)
                 assert margin is not None
                 apart = self.less_(margin, self.abs_(self.sub_(other.high, exact.high)))
