@@ -168,6 +168,12 @@ def logmeanexp(x):
     return np.where(np.isinf(largest), largest, largest + np.log1p(below))
 
 
+def cross_entropy(x, target):
+    logarithms = log_softmax(x)
+    with np.errstate(invalid="ignore"):
+        return -np.where((target == 0) & np.isinf(logarithms), 0, target * logarithms).sum(axis=-1)
+
+
 def standardize(x, epsilon):
     distance = x - x.mean(axis=-1, keepdims=True)
     return distance / np.sqrt((distance**2).mean(axis=-1, keepdims=True) + epsilon)
@@ -254,6 +260,7 @@ NUMBERS: dict[str, Callable[..., Array]] = {
     "copysign": np.copysign,
     "cos": np.cos,
     "cosh": np.cosh,
+    "cross_entropy": cross_entropy,
     "dequantize_linear": lambda x, scale, zero_point: (x - zero_point) * scale,
     "difference_square": lambda a, b: (a - b) ** 2,
     "div": np.divide,

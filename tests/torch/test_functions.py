@@ -387,3 +387,14 @@ def test_masked_rows():
     assert torch.equal(ogive_torch.softmin(-x, where=mask), y)
     with pytest.raises(ArgumentError, match="standardize: there is no parameter 'where'"):
         ogive_torch.standardize(x, where=mask)
+
+
+def test_cross_entropy_is_that_of_float64_rounded_once():
+    x, weights = torch.randn(5, 9, requires_grad=True), torch.rand(5, 9)
+    labels = torch.tensor([0, 8, 3, 3, 1])
+    for target in (weights, torch.nn.functional.one_hot(labels, 9).float()):
+        y = ogive_torch.cross_entropy(x, target)
+        wide = x.detach().double().requires_grad_()
+        exact = torch.nn.functional.cross_entropy(wide, target.double(), reduction="none")
+        assert torch.equal(y, exact.float())
+        assert torch.equal(torch.autograd.grad(y.sum(), x)[0], torch.autograd.grad(exact.sum(), wide)[0].float())

@@ -41,6 +41,10 @@ OTHER_NAMES: dict[str, dict[str, Theirs]] = {
         "prelu reciprocal relu relu6 remainder round rsqrt sigmoid sign silu sin sinh softmax softmin softshrink "
         "softsign sqrt square sub subtract tan tanh tanhshrink true_divide trunc where",
         LeakyReLU=("leaky_relu", "negative_slope is alpha"),
+        cross_entropy=(
+            "cross_entropy",
+            "of class probabilities, without a reduction; labels are np.eye(classes)[labels]",
+        ),
         heaviside=("heaviside", "values is at_zero"),
         LogSigmoid="log_sigmoid",
         LogSoftmax="log_softmax",
@@ -79,6 +83,7 @@ OTHER_NAMES: dict[str, dict[str, Theirs]] = {
         "celu elu exponential gelu glu hard_shrink hard_silu hard_swish hard_tanh linear log_sigmoid log_softmax "
         "logsumexp mish relu relu6 sigmoid silu soft_shrink softmax softplus softsign sparse_plus sparse_sigmoid sparsemax squareplus swish tanh "
         "tanh_shrink",
+        categorical_crossentropy=("cross_entropy", "for from_logits=True, with the logits first"),
         hard_sigmoid=("hardsigmoid", "`hard_sigmoid` is ONNX's, with 0.2"),
         layer_normalization=("layer_normalization", "gamma is scale, beta is bias"),
         rms_normalization=("rms_normalization", "the scale is required"),
@@ -153,8 +158,8 @@ WITHOUT: dict[str, str] = {
         "depth_to_space embedding fold grid_sample interpolate one_hot pixel_shuffle resample2d space_to_depth unfold upsample"
     ),
     "Ogive has no random numbers": "alpha_dropout dropout feature_alpha_dropout gumbel_softmax",
-    "Ogive has no losses": (
-        "binary_cross_entropy binary_crossentropy cross_entropy ctc_loss hinge_embedding_loss huber_loss l1_loss mse_loss "
+    "Ogive has no losses but cross_entropy": (
+        "binary_cross_entropy binary_crossentropy ctc_loss hinge_embedding_loss huber_loss l1_loss mse_loss "
         "nll_loss smooth_l1_loss soft_margin_loss"
     ),
     "Ogive has no Bessel, gamma and other functions of several series": (

@@ -14,10 +14,27 @@ from ogive.formula import where
 from ogive.limits import is_infinite
 from ogive.row_operator import row_operator
 
-__all__ = ["hardmax", "log_softmax", "logmeanexp", "logsumexp", "softmax", "softmin", "sparsemax"]
+__all__ = ["cross_entropy", "hardmax", "log_softmax", "logmeanexp", "logsumexp", "softmax", "softmin", "sparsemax"]
 
 #: Elements of -inf take no part, and become 0.
 NOTHING = (-math.inf, 0.0)
+
+
+@row_operator(reduces=True)
+def cross_entropy(x: Any, target: Any) -> Any:
+    """Cross entropy of the softmax and a distribution: ``-sum(target * log_softmax(x))``.
+
+    A label is a distribution of a one and zeros: ``np.eye(classes)[labels]``. Where the target is 0, an element of -inf adds
+    nothing; elsewhere it gives an infinity. Rows of ``x`` that hold NaN or inf, and rows of -inf alone, give NaN.
+
+    >>> cross_entropy([[1.0, 2.0, 3.0], [0.0, 0.0, 1000.0]], [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    array([4.07605964e-01, 1.00000000e+03])
+
+    Source: PyTorch cross_entropy, of class probabilities, without a reduction; Keras categorical_crossentropy, of logits.
+    """
+    logarithms = _log_softmax(x)
+    counts_not = f.equal(target, 0) & is_infinite(logarithms)
+    return -f.row_sum(target * where(counts_not, 0, logarithms))
 
 
 @row_operator(left_out=NOTHING, onnx="Hardmax", directml="ACTIVATION_HARDMAX1")
@@ -60,6 +77,10 @@ def log_softmax(x: Any) -> Any:
     Source: DirectML DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC (1_0), LOG_SOFTMAX1 (5_1); ONNX LogSoftmax-1 to
     LogSoftmax-13.
     """
+    return _log_softmax(x)
+
+
+def _log_softmax(x: Any) -> Any:
     largest = f.row_max(x)
     no_number = largest - largest  # zero, but NaN where the largest is infinite
     return x - largest - (beyond_largest(x) + no_number)

@@ -13,6 +13,7 @@ from ogive import formula as f
 from ogive.catalog import OPERATORS
 from ogive.catalog.more_activations import tanhshrink
 from ogive.catalog.normalisation import distance, mean_of_row
+from ogive.catalog.rowwise import log_softmax
 from ogive.differentiation.partials import is_infinite
 from ogive.expression import Term
 from ogive.formula import where
@@ -392,6 +393,14 @@ def _log_softmax(gradient: Any, x: Any) -> Any:
     return gradient - e * (f.row_sum(gradient) / f.row_sum(e))
 
 
+def _cross_entropy(gradient: Any, x: Any, target: Any) -> tuple[Any, Any]:
+    e = f.exp(x - f.row_max(x))
+    logarithms = log_softmax(x)
+    counts_not = f.equal(target, 0) & is_infinite(logarithms)
+    of_x = gradient * (e * (f.row_sum(target) / f.row_sum(e)) - target)
+    return of_x, -gradient * where(counts_not, 0, logarithms)
+
+
 def _sparsemax(gradient: Any, x: Any) -> Any:
     """Of the elements above the threshold: the gradient less its mean over them."""
     largest = f.row_max(x)
@@ -460,6 +469,7 @@ RULES: dict[str, dict[str, Rule]] = {
 
 #: By operator: the gradients of all tensors, given that of the result.
 ROW_RULES: dict[str, Rule] = {
+    "cross_entropy": _cross_entropy,
     "layer_normalization": _layer_normalization,
     "log_softmax": _log_softmax,
     "logmeanexp": _logsumexp,
