@@ -9,7 +9,7 @@ of the second term says on which side of a tie the result lies. Other operands m
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -252,7 +252,7 @@ class _Expansion:
             return None
         if n.format is Format.TRUTH:
             return self._truth(operation, *operands)
-        rule = {
+        rules: Mapping[Operation, Callable[..., Any]] = {
             ops.ADD: self._add,
             ops.SUBTRACT: lambda a, b: self._add(a, self._times(b, -1)),
             ops.MULTIPLY: self._multiply,
@@ -262,13 +262,15 @@ class _Expansion:
             ops.COPY_SIGN: lambda a, b: self._times(a, (self._sign(a) or 1) * self._sign(b)) if self._sign(b) else None,
             functions.LARGER: lambda a, b: a if self._order(a, b) >= 0 else b,
             functions.SMALLER: lambda a, b: a if self._order(a, b) <= 0 else b,
-        }.get(operation)
+        }
+        rule = rules.get(operation)
         return rule(*operands) if rule is not None else self._function(n, operands)
 
     def _truth(self, operation: Operation, *operands: Any) -> bool | None:
         if isinstance(operands[0], bool):
-            found = {ops.AND: all, ops.OR: any, ops.NOT: lambda x: not x[0], ops.EXCLUSIVE_OR: lambda x: x[0] != x[1]}
-            return bool(found[operation](operands)) if operation in found else None
+            a, b = operands[0], operands[-1]
+            found = {ops.AND: a and b, ops.OR: a or b, ops.NOT: not a, ops.EXCLUSIVE_OR: a != b}
+            return found.get(operation)
         orders = {ops.LESS: (-1,), ops.LESS_EQUAL: (-1, 0), ops.EQUAL: (0,)}
         return self._order(*operands) in orders[operation] if operation in orders else None
 
@@ -285,7 +287,8 @@ class _Expansion:
 
     def _product(self, x: Value, y: Value) -> Value:
         """Of two numbers, of which a ball may have any sign."""
-        return self.zero if "zero" in (x.kind, y.kind) else self.rules.multiply(x, y)
+        found: Value = self.zero if "zero" in (x.kind, y.kind) else self.rules.multiply(x, y)
+        return found
 
     def tail(self, series: _Series, begin: int) -> Value:
         """The terms from one on, divided by its power of t, as one number."""
@@ -389,7 +392,7 @@ class _Expansion:
 
     def _at(self, root: Expression, value: Value) -> Value:
         """A formula at a number: finite."""
-        found = evaluated(
+        found: Value = evaluated(
             root, lambda leaf: value if leaf.operation is ops.INPUT else of_number(leaf.attribute), self.rules
         )
         if found.kind in ("nan", "infinity") or (found.kind == "ball" and not found.ball.is_finite()):

@@ -38,8 +38,24 @@ ONCE = {
     "products that are exact here and there": ("vjp(selu)", "integers"),
     "exact logarithms of exact quotients": ("Nernst", "integers"),
     "exact values at zero": ("vjp(gelu)", "integers"),
+    "infinities that cancel": ("Langevin", "subnormal"),
+    "next to zero a constant": ("third term of the exponential", "subnormal"),
+    "the infinite by the huge": ("third term of the exponential", "huge"),
+    "multiples of huge angles": ("radians of degrees", "huge"),
+    "sums with huge angles": ("inverse Gudermannian", "huge"),
+    "log((1 + u) / (1 + v))": ("divergence of two coins", "subnormal"),
+    "whole powers": ("vjp(pow)", "integers"),
     "beside a product of parameters": ("parametric_softplus", "normal, width 1e4"),
     "beside a multiple of parameters": ("vjp(parametric_softplus)", "subnormal"),
+}
+
+#: The same in float64.
+ONCE_IN_FLOAT64 = {
+    "signs of underflowed products": ("glu", "normal, width 1e4"),
+    "underflowed exponentials": ("Gumbel density", "normal, width 1e4"),
+    "zeros that products become": ("vjp(star_relu)", "subnormal"),
+    "zeros of exact sums": ("mean", "integers"),
+    "divided by exact zeros": ("vjp(asin)", "integers"),
 }
 
 
@@ -59,3 +75,8 @@ def check(name, family, dtype, asked):
 @pytest.mark.parametrize("kind", ONCE)
 def test_what_once_was_a_cliff_is_none(kind, dtype, asked):
     check(*ONCE[kind], dtype, asked)
+
+
+@pytest.mark.parametrize("kind", ONCE_IN_FLOAT64)
+def test_what_once_was_a_cliff_of_float64_is_none(kind, asked):
+    check(*ONCE_IN_FLOAT64[kind], "float64", asked)

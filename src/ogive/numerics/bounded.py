@@ -26,7 +26,7 @@ from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, Operation, depends_on_elements, node, walk
 from ogive.numerics import beyond_range, ties
 from ogive.numerics.bound import EXACT, UNKNOWN, Beyond, Bound
-from ogive.numerics.double_word import Arithmetic, DoubleWord
+from ogive.numerics.double_word import Arithmetic, DoubleWord, Multiple
 from ogive.numerics.interval import EVERYTHING
 from ogive.numerics.rounded_results import normal_single_to_odd, single_to_odd, to_integer, to_odd
 from ogive.numerics.totals import Totals
@@ -247,7 +247,24 @@ class Bounded(Totals):
             result = replace(result, is_normal=True)
         error = Bound(relative, static, absolute, doubt, bits, least, largest, keeps_sign, exactly, beyond)
         error = self._of_two(error, beyond_range.of_product(self, a, b), result, a, b)
+        for part, constant in ((a, b), (b, a)):
+            self._keep_multiple(result, part, constant, divides=False)
         return self._made(result, error, factors=(a, b))
+
+    def _keep_multiple(self, result: DoubleWord, a: DoubleWord, by: DoubleWord, *, divides: bool) -> None:
+        """Remember of which single number of float32 or less a product or quotient is a multiple."""
+        if not self.knows_what_is_beyond_range or by.high.operation is not ops.CONSTANT or not by.error.is_exact:
+            return
+        factor = Fraction(by.high.attribute) if math.isfinite(by.high.attribute) else Fraction(0)
+        if by.low is not None:
+            factor += Fraction(by.low.attribute)
+        is_single = a.is_exact and a.error.is_exact and a.error.largest <= 2.0**128
+        known = self.multiples.get(a.high, Multiple(a.high, Fraction(1), is_whole=True) if is_single else None)
+        if known is not None and 2.0**-32 < factor < 2.0**32:
+            # Two words hold the product of two numbers.
+            is_whole = is_single and by.low is None and not divides
+            product = known.factor / factor if divides else known.factor * factor
+            self.multiples[result.high] = Multiple(known.word, product, is_whole=is_whole)
 
     def as_quotient(self, number: DoubleWord, dividend: DoubleWord, divisor: float) -> DoubleWord:
         """The number again, as the quotient of a number and a whole one: which says where it is exact."""
@@ -263,7 +280,9 @@ class Bounded(Totals):
         near = ties.near(self, dividend)
         beyond = number.error.beyond if near is None else ties.of_quotient(self, near, divisor)
         error = replace(number.error, exactly=exactly, beyond=beyond)
-        return replace(number, high=high, low=low, is_normal=False, error=error)
+        result = replace(number, high=high, low=low, is_normal=False, error=error)
+        self._keep_multiple(result, dividend, self.wide(divisor), divides=True)
+        return result
 
     def _is_unknown_zero_times_infinity(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """Whether one of two numbers may be zero, or something else, beside an infinity.
@@ -346,6 +365,7 @@ class Bounded(Totals):
             static += beyond_range.NEXT_TO_NOTHING
             if absolute is not None:
                 absolute = self.select_(b.error.vast, self.number(0.0), absolute)
+        self._keep_multiple(result, a, b, divides=True)
         beyond = ties.of_ratio(self, a, b, is_sure=not static and absolute is None) if self.extended else None
         error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly, beyond)
         return self._made(result, self._of_two(error, found, result, *operands))

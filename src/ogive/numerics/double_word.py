@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, depends_on_elements, node
@@ -26,7 +27,7 @@ from ogive.numerics.bound import UNKNOWN, Bound
 from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.numerics.machine import Machine
 
-__all__ = ["Arithmetic", "DoubleWord"]
+__all__ = ["Arithmetic", "DoubleWord", "Multiple"]
 
 
 #: Beside this power of two a number is zero or infinite, whatever it is multiplied by.
@@ -63,6 +64,15 @@ class DoubleWord:
         return self.low is None and self.exponent is None
 
 
+class Multiple(NamedTuple):
+    """A single number and the positive constant that it is multiplied by."""
+
+    word: Expression
+    factor: Fraction
+    is_whole: bool
+    """Whether two words hold the product."""
+
+
 class Arithmetic(Machine):
     """The operations of real numbers on wide ones."""
 
@@ -85,6 +95,11 @@ class Arithmetic(Machine):
     @cached_property
     def whole_numbers(self) -> dict[tuple[Expression, Expression], DoubleWord]:
         """Of numbers whose power of two was kept apart (`with_exponent`): what they were."""
+        return {}
+
+    @cached_property
+    def multiples(self) -> dict[Expression, Multiple]:
+        """Of numbers, by their first word: as what multiple of a single number they were made."""
         return {}
 
     def demoted(self, a: DoubleWord) -> DoubleWord:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, node
@@ -32,13 +33,19 @@ WINDOWS = {Format.F32: 4, Format.F64: 32}
 Digits = list[Expression]
 
 
-def reduced_huge_angle(m: Arithmetic, x: Expression, is_huge: Expression) -> tuple[Expression, DoubleWord]:
-    """(n, r): ``x = n pi/2 + r`` where the condition holds, n modulo 4 and abs(r) <= pi / 4; r is NaN at infinity."""
+def reduced_huge_angle(
+    m: Arithmetic, x: Expression, is_huge: Expression, factor: Fraction = Fraction(1), windows: int = 0
+) -> tuple[Expression, DoubleWord]:
+    """(n, r): ``factor x = n pi/2 + r`` where the condition holds, n modulo 4 and abs(r) <= pi / 4; r is NaN at infinity.
+
+    The factor lies between 0 and 1. ``windows`` are those of the operand, where that is a shorter number.
+    """
     magnitude = m.abs_(x)
     is_infinite = m.equal_(magnitude, m.number(math.inf))
     magnitude = m.select_(is_infinite, m.number(HUGE), m.select_(is_huge, magnitude, m.number(HUGE)))
     window, integer = _aligned(m, magnitude)
-    digits = _product(_window(m, window), integer, DIGITS[m.goal])
+    chosen = _window(m, window, TWO_OVER_PI * factor, windows or WINDOWS[m.goal])
+    digits = _product(chosen, integer, DIGITS[m.goal])
     quarters, fraction = _split(m, digits)
     r = m.multiply(fraction, m.wide(1 / TWO_OVER_PI))
     r = replace(r, high=m.select_(is_infinite, m.number(math.nan), r.high))
@@ -62,12 +69,12 @@ def _aligned(m: Arithmetic, x: Expression) -> tuple[Expression, Digits]:
     return window, [_to_integer(m, rest), *reversed(digits)]
 
 
-def _window(m: Arithmetic, window: Expression) -> Digits:
-    """The digits of 2 / pi that matter for this window, the lowest first."""
-    windows, wanted = WINDOWS[m.goal], DIGITS[m.goal] + 3
+def _window(m: Arithmetic, window: Expression, turns: Fraction, windows: int) -> Digits:
+    """The digits of 2 / pi, or of a part of it, that matter for this window, the lowest first."""
+    wanted = DIGITS[m.goal] + 3
     count = windows - 1 + wanted
     # The first window begins 18 bits before the point: 16 for the integer, 2 for the quarter turn.
-    bits = int(TWO_OVER_PI * 2 ** (32 * count - 18))
+    bits = int(turns * 2 ** (32 * count - 18))
     digits = [_whole(bits >> 32 * i & 0xFFFFFFFF) for i in reversed(range(count))]
     step = windows // 2
     while step:

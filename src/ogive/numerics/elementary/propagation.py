@@ -21,6 +21,7 @@ from ogive.numerics.bounded import LOST, NEXT_TO_NOTHING, SLACK, Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.exponential import FARTHEST
 from ogive.numerics.elementary.own_errors import CORRECTED, IN_WORDS, PROMOTED
+from ogive.numerics.elementary.trigonometric import NO_TURN
 from ogive.numerics.interval import Interval
 from ogive.numerics.truths import both, either, except_where, nowhere
 
@@ -388,6 +389,9 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
         else:
             value = result.high
             slope = function.slope
+            multiple = m.multiples.get(u.high) if function.name in ("cos", "sin", "tan") else None
+            if multiple is not None and not multiple.is_whole:  # such angles are reduced exactly
+                change = m.select_(m.less_(m.number(NO_TURN), m.abs_(u.high)), m.number(0.0), change)
             if m.follows_exactness and error.exactly is not None:
                 change = m.select_(error.exactly, m.number(0.0), change)
             far = _far(m, function, u, change)

@@ -13,6 +13,7 @@ rounding error, because r is a multiple of its last bit (Cody and Waite). Huge a
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 from ogive import elementary_functions as functions
 from ogive import operations as ops
@@ -20,11 +21,11 @@ from ogive.expression import Expression, Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import pairs, words
 from ogive.numerics.elementary.derived_numbers import POLYNOMIALS, TWO_OVER_PI, WORDS
-from ogive.numerics.elementary.huge_angle import HUGE, reduced_huge_angle
+from ogive.numerics.elementary.huge_angle import HUGE, WINDOWS, reduced_huge_angle
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import LONG
 
-__all__ = ["cos", "sin", "tan"]
+__all__ = ["NO_TURN", "cos", "sin", "tan"]
 
 #: A little more than pi / 4.
 QUARTER = 0.7855
@@ -57,6 +58,22 @@ def tan(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 def _reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord]:
     """(n, in the last bits of an integer; r)."""
     x = m.unscaled(x)
+    n, r = _reduced_words(m, x)
+    multiple = m.multiples.get(x.high)
+    if multiple is None or multiple.is_whole or x.interval.within(-NO_TURN, NO_TURN):
+        return n, r
+    word, factor, _ = multiple
+    power = factor.numerator.bit_length() - factor.denominator.bit_length() + 1
+    is_far = m.less_(m.number(NO_TURN), m.abs_(x.high))
+    scaled = m.mul_(word, m.number(2.0**power))
+    turns, rest = reduced_huge_angle(m, scaled, is_far, factor / Fraction(2) ** power, WINDOWS[Format.F32])
+    low = m.select_(is_far, m.low_part(rest), m.low_part(r))
+    high = m.select_(is_far, rest.high, r.high)
+    return m.select_(is_far, turns, n), replace(r, high=high, low=low, is_normal=False)
+
+
+def _reduced_words(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord]:
+    """The same of the number that two words are."""
     if x.low is None:
         return _reduced_word(m, x.high, x.interval)
     # What the argument lacks may be more than what is left of it, and more than a turn.
