@@ -74,6 +74,8 @@ def test_rows_of_several_lengths():
     assert report.count == 300_000
     assert 0 < report.worst <= 0.5000001
     assert sample_rows(ogive.standardize, single, {"epsilon": 0.5}, count=10_000).worst < 0.501
+    for operator in (ogive.rms_normalization, ogive.cross_entropy):
+        assert 0.4 < sample_rows(operator, single, count=10_000).worst < 0.501
     assert sample_rows(ogive.standardize, single, count=1000, function=lambda x: x).worst > 1e3
     assert sample_rows(ogive.softmax, single, count=1000, function=lambda x: x * 0).worst > 1e6
 

@@ -178,15 +178,15 @@ def sample_rows(
         length, width = next(rows)
         length = min(length, left)
         number = max(1, min(step, left) // length)
-        x = (generator.standard_normal((number, length)) * width).astype(kind.numpy)
-        exact = evaluate(measured.root, [x], measured.numbers, dtype)
-        result = measured.compute(x)
-        operand = x
+        shape = number, length
+        operands = [(generator.standard_normal(shape) * width).astype(kind.numpy) for _ in range(operator.inputs)]
+        exact = evaluate(measured.root, operands, measured.numbers, dtype)
+        result = measured.compute(*operands)
         if operator.reduces:  # the first element stands for its row
-            operand, exact = x[:, 0], np.broadcast_to(exact, x.shape)[:, 0]
-        report.add([operand.ravel()], result.ravel(), error_in_ulp(result, exact, kind).ravel())
-        left -= x.size
-        progress(x.size)
+            operands, exact = [x[:, 0] for x in operands], np.broadcast_to(exact, shape)[:, 0]
+        report.add([x.ravel() for x in operands], result.ravel(), error_in_ulp(result, exact, kind).ravel())
+        left -= number * length
+        progress(number * length)
     return report
 
 
