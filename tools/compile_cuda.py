@@ -19,8 +19,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ogive.backends.c_like import CUDA
 from ogive.backends.device_text import kernel_text
+from ogive.backends.dialects import CUDA
 from ogive.catalog import OPERATORS
 from ogive.operator import Operator
 from ogive.program import Program

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from ogive import operations as ops
-from ogive.backends.c_like import ISO_C, Text
+from ogive.backends.c_like import Text
 from ogive.backends.compiler import assembly, object_code
+from ogive.backends.dialects import ISO_C
 from ogive.backends.link import link
 from ogive.backends.llvm import emit, entries
 from ogive.backends.target import TARGETS, runnable_targets

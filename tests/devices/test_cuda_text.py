@@ -1,9 +1,12 @@
 """The kernels' text in CUDA C++: NVIDIA's compiler takes it, and fuses nothing. It needs no GPU."""
 
+import re
+from dataclasses import replace
+
 import pytest
 
-from ogive.backends.c_like import CUDA
 from ogive.backends.device_text import kernel_text
+from ogive.backends.dialects import CUDA, KernelWords
 from ogive.catalog import OPERATORS
 from tests.cpu import test_tables as tables
 from tools.compile_cuda import FUSED, LOOSE, Compiler, complaints, library, main
@@ -79,6 +82,21 @@ def test_arithmetic_is_written_with_intrinsic_functions():
     assert 'extern "C" __global__ void ogive_elements(' in text
     assert "__fma_rn(" in text
     assert "atomicAdd(count, 1u)" in text
+
+
+@pytest.mark.parametrize("name", ["gelu", "softmax"])
+def test_a_language_is_one_dialect(name):
+    """No file but dialects.py knows one: another's words take the place of all of CUDA's."""
+    words = KernelWords("KERNEL", "MEMORY ", "HERE", "ADD({0})")
+    other = replace(CUDA, name="a sketch", static="APART ", function="APART", table="TABLE", restrict="", kernel=words)
+    op = OPERATORS[name]
+    text = kernel_text(program_of(op, op.signatures[0]), other)
+    assert "KERNEL ogive_" in text
+    assert (
+        "const long long item = (long long)(HERE)" in text
+        or "const signed long long item = (signed long long)(HERE)" in text
+    )
+    assert not re.search(r"__device__|__global__|__restrict__|blockIdx|atomicAdd|\bstatic\b", text)
 
 
 def test_without_the_compiler(monkeypatch, capsys):

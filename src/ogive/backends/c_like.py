@@ -1,8 +1,7 @@
-"""Primitive graphs as text in C and its kin: one row per primitive, and a dialect for each language.
+"""Primitive graphs as text in C and its kin: one row per primitive; ``dialects.py`` has what the languages call differently.
 
-``ROWS`` says what an operation is in C, as instructions.py says what it is to LLVM. ``Dialect`` has what the languages
-call differently: types, functions, constants and what must be said so that a compiler keeps IEEE 754's bits. A text is
-made of statements, one value each; a value that is used once stands where it is used.
+``ROWS`` says what an operation is in C, as instructions.py says what it is to LLVM. A text is made of statements, one value
+each; a value that is used once stands where it is used.
 
 Every operation is one of IEEE 754 or of integers that wrap around. A compiler must neither fuse a product and a sum nor
 reorder sums: each dialect says so in its text.
@@ -14,14 +13,14 @@ import math
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from ogive import operations as ops
 from ogive.backends.c_support import SUPPORT
+from ogive.backends.dialects import STDINT, Dialect
 from ogive.errors import CompileError, message
 from ogive.expression import Expression, Format, node, walk
 
-__all__ = ["CUDA", "ISO_C", "OPENCL", "ROWS", "Dialect", "Text", "bare"]
+__all__ = ["ROWS", "Text", "bare"]
 
 #: The width of an expression; the operands of a longer one have statements of their own.
 WIDTH = 80
@@ -37,28 +36,6 @@ UNSIGNED = (Format.U8, Format.U16, Format.U32, Format.U64)
 
 #: What the names of values begin with: so a reader sees the type.
 LETTERS = {Format.F32: "f", Format.F64: "d", Format.BIT: "is", Format.F16: "h", Format.BF16: "b"}
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """A language: its types, and the names of what IEEE 754 and machines have."""
-
-    name: str
-    types: Mapping[Format, str]
-    before: str
-    """What a text begins with: that sums and products stay apart, and the types."""
-    function: str
-    """What stands before the result of a function of the text's own."""
-    names: Mapping[str, str]
-    """Functions by the name that `ROWS` gives them, where the language has them. The others are of c_support.py."""
-    table: str
-    """What begins the definition of a table of constants."""
-    arithmetic: Mapping[str, str]
-    """Of floating-point numbers: ``{0} + {1}`` and its kin, by operation and letter of the type (``add f``)."""
-
-    def type(self, form: Format) -> str:
-        """The type of a value."""
-        return self.types[form]
 
 
 class Text:
@@ -176,7 +153,7 @@ class Text:
         for name, known in self.dialect.names.items():
             text = text.replace(f"ogive_{name}(", f"{known}(")
         for form in (Format.U64, Format.U32, Format.U16, Format.I64, Format.I32):  # the longer names first
-            text = text.replace(_STDINT[form], self.dialect.types[form])
+            text = text.replace(STDINT[form], self.dialect.types[form])
         return text.replace("FUNCTION", self.dialect.function)
 
     def integer(self, form: Format, text: str) -> str:
@@ -198,14 +175,14 @@ class Text:
             return f"0x{struct.unpack('<H', struct.pack('<e', value))[0]:04x}"
         if form is Format.BF16:
             return f"0x{struct.unpack('<I', struct.pack('<f', value))[0] >> 16:04x}"
-        return _integer_literal(form, int(value), self.dialect.type(form))
+        return _integer_literal(form, int(value), self.dialect.long.upper())
 
     def _real(self, form: Format, value: float) -> str:
         single = form is Format.F32
         if not math.isfinite(value):
             bits = struct.unpack("<I", struct.pack("<f", value))[0] if single else _bits(value)
-            cast = self.call("float_of_bits" if single else "double_of_bits", f"0x{bits:x}{'u' if single else 'ull'}")
-            return cast.replace("ull", "ul") if self.dialect.name == "OpenCL C" else cast
+            suffix = "u" if single else f"u{self.dialect.long}"
+            return self.call("float_of_bits" if single else "double_of_bits", f"0x{bits:x}{suffix}")
         text = _decimal(value) or _hexadecimal(value)
         text = text + "f" if single else text
         return f"({text})" if value < 0 or math.copysign(1, value) < 0 else text
@@ -287,11 +264,9 @@ def _hexadecimal(value: float) -> str:
     return f"{mantissa.rstrip('0').rstrip('.')}p{exponent}" if "." in mantissa else f"{mantissa}p{exponent}"
 
 
-def _integer_literal(form: Format, value: int, kind: str) -> str:
+def _integer_literal(form: Format, value: int, long: str) -> str:
     if form.bits == 64:
-        suffix = "LL" if form.is_signed else "ULL"
-        if kind in ("long", "ulong"):  # long has 64 bits in OpenCL C
-            suffix = suffix.replace("LL", "L")
+        suffix = long if form.is_signed else f"U{long}"
         return f"(-9223372036854775807{suffix} - 1)" if value == -(2**63) else f"({value}{suffix})"
     if form is Format.I32 and value == -(2**31):
         return "(-2147483647 - 1)"
@@ -484,151 +459,3 @@ ROWS: dict[str, Row] = {
     "table": _table,
     "reciprocal_estimate": _reciprocal_estimate,
 }
-
-
-# ---- dialects
-
-_STDINT = {
-    Format.F32: "float",
-    Format.F64: "double",
-    Format.F16: "uint16_t",
-    Format.BF16: "uint16_t",
-    Format.BIT: "int",
-    **{
-        Format(f"{sign}{bits}"): f"{'u' if sign == 'u' else ''}int{bits}_t" for sign in "iu" for bits in (8, 16, 32, 64)
-    },
-}
-
-_OF_OPENCL = {8: "char", 16: "short", 32: "int", 64: "long"}
-
-_OPENCL_TYPES = _STDINT | {
-    Format.F16: "ushort",
-    Format.BF16: "ushort",
-    **{Format(f"i{bits}"): name for bits, name in _OF_OPENCL.items()},
-    **{Format(f"u{bits}"): f"u{name}" for bits, name in _OF_OPENCL.items()},
-}
-
-_CUDA_TYPES = _STDINT | {
-    Format.F16: "unsigned short",
-    Format.BF16: "unsigned short",
-    **{
-        Format(f"{sign}{bits}"): f"{'unsigned' if sign == 'u' else 'signed'} {name}"
-        for sign in "iu"
-        for bits, name in {8: "char", 16: "short", 32: "int", 64: "long long"}.items()
-    },
-}
-
-
-def _both(name: str, single: str, double: str) -> dict[str, str]:
-    return {f"{name}_f": single, f"{name}_d": double}
-
-
-#: C11 (and C++): gcc, clang and MSVC. What the language has no operator for is a function of the text's own, so that
-#: neither a library nor its version can reach the bits.
-ISO_C = Dialect(
-    "ISO C",
-    _STDINT,
-    """\
-#include <float.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-/* The bits are those of IEEE 754: each operation is rounded once, and none is fused or reordered. */
-#if defined(__FAST_MATH__) || (defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0)
-#error "compile without -ffast-math, for a target that computes float in float and double in double"
-#endif
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#elif defined(__GNUC__) && !defined(__SANITIZE_THREAD__) /* which sees nothing behind this: give it -ffp-contract=off */
-#pragma GCC optimize("fp-contract=off", "no-trapping-math", "no-tree-pre")
-#elif defined(_MSC_VER)
-#include <math.h>
-#pragma fp_contract(off)
-#pragma float_control(precise, on)
-#endif
-/* Some functions are for processors without fused multiply-add, and are not called on others. */
-#if defined(__GNUC__)
-#define OGIVE_INLINE static inline __attribute__((unused))
-#define OGIVE_APART __attribute__((noinline))
-#define OGIVE_RARE __attribute__((cold))
-#else
-#define OGIVE_INLINE static inline
-#define OGIVE_APART
-#define OGIVE_RARE
-#endif
-""",
-    "OGIVE_INLINE",
-    {},
-    "static const",
-    {},
-)
-
-OPENCL = Dialect(
-    "OpenCL C",
-    _OPENCL_TYPES,
-    """\
-#pragma OPENCL FP_CONTRACT OFF
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
-""",
-    "static inline",
-    {
-        name: known
-        for rows in (
-            _both("fabs", "fabs", "fabs"),
-            _both("sqrt", "sqrt", "sqrt"),
-            _both("floor", "floor", "floor"),
-            _both("ceil", "ceil", "ceil"),
-            _both("trunc", "trunc", "trunc"),
-            _both("rint", "rint", "rint"),
-            _both("copysign", "copysign", "copysign"),
-            _both("fma", "fma", "fma"),
-            {
-                "float_of_bits": "as_float",
-                "bits_of_float": "as_uint",
-                "double_of_bits": "as_double",
-                "bits_of_double": "as_ulong",
-                "bit_count": "popcount",
-            },
-        )
-        for name, known in rows.items()
-    },
-    "__constant",
-    {},
-)
-
-#: By intrinsic functions, which no option of the compiler fuses. The functions of c_support.py are written with operators, and
-#: add no product, so there is nothing to fuse in them (tools/compile_cuda.py counts).
-CUDA = Dialect(
-    "CUDA C++",
-    _CUDA_TYPES,
-    "typedef long long intptr_t; /* NVIDIA's compiler as a library has no headers */\n",
-    "static __device__ inline",
-    {
-        name: known
-        for rows in (
-            _both("fabs", "fabsf", "fabs"),
-            _both("sqrt", "__fsqrt_rn", "__dsqrt_rn"),
-            _both("floor", "floorf", "floor"),
-            _both("ceil", "ceilf", "ceil"),
-            _both("trunc", "truncf", "trunc"),
-            _both("rint", "rintf", "rint"),
-            _both("copysign", "copysignf", "copysign"),
-            _both("fma", "__fmaf_rn", "__fma_rn"),
-            {
-                "float_of_bits": "__uint_as_float",
-                "bits_of_float": "__float_as_uint",
-                "double_of_bits": "__longlong_as_double",
-                "bits_of_double": "__double_as_longlong",
-                "bit_count": "__popcll",
-            },
-        )
-        for name, known in rows.items()
-    },
-    "static __device__ const",
-    {
-        f"{operation} {letter}": f"__{prefix}{word}_rn({{0}}, {{1}})"
-        for operation, word in {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div"}.items()
-        for letter, prefix in {"f": "f", "d": "d"}.items()
-    },
-)

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from ogive import operations as ops
 from ogive.backends.blocks import elements_of_a_group
-from ogive.backends.c_like import ISO_C, Dialect, Text, bare
+from ogive.backends.c_like import Text, bare
+from ogive.backends.dialects import Dialect
 from ogive.backends.row_records import MOST_AHEAD, Work, mark_slot, work_of
 from ogive.backends.writer import first_finding
 from ogive.expression import EXTREMES, Expression, Format, varying, walk
@@ -141,7 +142,7 @@ class StageText:
         ahead = list[str]()
         if (
             found
-            and self.dialect is ISO_C
+            and self.dialect.kernel is None
             and len(inner) > MOST_TOGETHER
             and all(one.kind != "row_first" for one in found)
         ):

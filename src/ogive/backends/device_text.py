@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ogive import operations as ops
-from ogive.backends.c_like import CUDA, OPENCL, Dialect, Text, bare
+from ogive.backends.c_like import Text, bare
 from ogive.backends.c_rows import StageText, kernel_record, loop_text
+from ogive.backends.dialects import Dialect, KernelWords
 from ogive.dtypes import BOOLEAN, ElementType
 from ogive.expression import STORAGE, Expression, Format, node
 from ogive.program import Program
@@ -29,30 +29,6 @@ __all__ = ["ELEMENTS", "MOVE", "PUT", "ROWS", "TAKE", "kernel_text", "movement_t
 
 #: The names of the kernels; those that move elements have the bytes of one behind it.
 ELEMENTS, PUT, ROWS, MOVE, TAKE = "ogive_elements", "ogive_put", "ogive_rows", "ogive_move", "ogive_take"
-
-
-@dataclass(frozen=True)
-class _Words:
-    """What kernels are in a language, beside what `Dialect` has."""
-
-    kernel: str
-    pointer: str
-    """Stands before the type of a pointer to the device's memory."""
-    number: str
-    """The position of this work item."""
-    append: str
-    """Adds one to a counter; what it was."""
-
-
-_WORDS = {
-    OPENCL.name: _Words("__kernel void", "__global ", "get_global_id(0)", "atomic_inc({0})"),
-    CUDA.name: _Words(
-        'extern "C" __global__ void',
-        "",
-        "blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x",
-        "atomicAdd({0}, 1u)",
-    ),
-}
 
 
 def kernel_text(program: Program, dialect: Dialect, given: Sequence[ElementType] | None = None) -> str:
@@ -76,19 +52,24 @@ def movement_text(dialect: Dialect) -> str:
     ``ogive_move`` takes: how many elements; the layout of both; the source; the target. ``ogive_take`` takes: how many;
     whether places are the target's, not the source's; the places; the source; the target.
     """
-    words, long, int_ = _WORDS[dialect.name], dialect.type(Format.I64), dialect.type(Format.I32)
+    words, long, int_ = _words(dialect), dialect.type(Format.I64), dialect.type(Format.I32)
     p, functions = words.pointer, [dialect.before]
     begin = [f"const {long} item = ({long})({words.number});", "if (item >= n) {", "    return;", "}"]
     for form in (Format.U8, Format.U16, Format.U32, Format.U64):
         size = form.bits // 8
         both = f"{p}const {dialect.type(form)} *a, {p}{dialect.type(form)} *b"
         lines = [*begin, f"const {long} first = 0;", *_places(long, (0, 1)), "b[at1] = a[at0];"]
-        head = f"{words.kernel} {MOVE}_{size}(const {long} n, {p}const {long} *layout, {both})"
+        head = f"{words.head} {MOVE}_{size}(const {long} n, {p}const {long} *layout, {both})"
         functions.append(_function(head, lines))
         lines = [*begin, "b[puts ? places[item] : item] = a[puts ? item : places[item]];"]
-        head = f"{words.kernel} {TAKE}_{size}(const {long} n, const {int_} puts, {p}const {long} *places, {both})"
+        head = f"{words.head} {TAKE}_{size}(const {long} n, const {int_} puts, {p}const {long} *places, {both})"
         functions.append(_function(head, lines))
     return "\n".join(functions)
+
+
+def _words(dialect: Dialect) -> KernelWords:
+    assert dialect.kernel is not None, "a language of devices"
+    return dialect.kernel
 
 
 def _places(long: str, read: Sequence[int]) -> list[str]:
@@ -131,7 +112,7 @@ PLAIN = """\
 class _Kernels:
     def __init__(self, program: Program, dialect: Dialect, given: Sequence[ElementType]) -> None:
         self.given = tuple(given)
-        self.program, self.dialect, self.words = program, dialect, _WORDS[dialect.name]
+        self.program, self.dialect, self.words = program, dialect, _words(dialect)
         self.support: dict[str, str] = {}
         self.later = program.later
         self.inputs, self.outputs = range(len(program.inputs)), range(len(program.outputs))
@@ -164,7 +145,7 @@ class _Kernels:
         test = node(ops.CONSTANT, (), 0, Format.BIT) if program.undecided is None else program.undecided
         lines, values = self._statements([*program.results, test][: len(self.outputs) + 1])
         lines += [f"*y{k} = {bare(values[k])};" for k in self.outputs]
-        head = f"static OGIVE_PLAIN {'__device__ ' if self.dialect is CUDA else ''}int ogive_again{number or ''}"
+        head = f"{self.dialect.static}OGIVE_PLAIN int ogive_again{number or ''}"
         return _function(f"{head}({', '.join([*given, *self.parameters])})", [*lines, f"return {bare(values[-1])};"])
 
     def _elements(self) -> str:
@@ -200,7 +181,7 @@ class _Kernels:
                 "}",
             ]
         lines += [f"r{k}[first + item] = y{k};" for k in self.outputs]
-        return _function(f"{self.words.kernel} {ELEMENTS}({', '.join(arguments)})", lines)
+        return _function(f"{self.words.head} {ELEMENTS}({', '.join(arguments)})", lines)
 
     def _read(self, k: int) -> list[str]:
         """The statements that read an operand, as a number of the program's type."""
@@ -222,7 +203,7 @@ class _Kernels:
             arguments += [f"{self._pointer(t, is_read=True)}v{k}", f"{self._pointer(t, is_read=False)}r{k}"]
         lines = [f"const {long} item = ({long})({self.words.number});", "if (item < n) {"]
         lines += [*(f"    r{k}[first + places[item]] = v{k}[item];" for k in self.outputs), "}"]
-        return _function(f"{self.words.kernel} {PUT}({', '.join(arguments)})", lines)
+        return _function(f"{self.words.head} {PUT}({', '.join(arguments)})", lines)
 
 
 #: The description of a program, in the fields that row_stages.h reads.
@@ -251,7 +232,7 @@ class _RowKernels(_Kernels):
         programs = (self.program, *self.later)
         text = Text(self.dialect, lambda n: "")
         text.support = self.support
-        p, static = self.words.pointer, f"static {'__device__ ' if self.dialect is CUDA else ''}"
+        p, static = self.words.pointer, self.dialect.static
         arguments = f"{p}char *const *operands, intptr_t count, double *record, intptr_t first"
         chosen = f"{static}void ogive_stage(int number, int stage, {arguments})"
         words = {
@@ -265,8 +246,7 @@ class _RowKernels(_Kernels):
             mask = mask if len(program.outputs) > len(self.program.outputs) else -1
             for k in range(len(program.stages) + 1):
                 name = f"ogive_program{number}_stage{k}"
-                restrict = "__restrict__ " if self.dialect is CUDA else "restrict "
-                made = StageText(program, k, text, memory=p, restrict=restrict, mask=mask)
+                made = StageText(program, k, text, memory=p, restrict=self.dialect.restrict, mask=mask)
                 stages.append(made.function(f"{static}OGIVE_PLAIN void {name}({arguments})"))
                 calls.append(f"if (number == {number} && stage == {k}) {{")
                 calls += [f"    {name}(operands, count, record, first);", "    return;", "}"]
@@ -330,7 +310,7 @@ class _RowKernels(_Kernels):
             "    }",
             "}",
         ]
-        return _function(f"{self.words.kernel} {ROWS}({', '.join(arguments)})", lines)
+        return _function(f"{self.words.head} {ROWS}({', '.join(arguments)})", lines)
 
     def _row_input(self, k: int, long: str) -> list[str]:
         """An operand as it lies, or a copy of the row's own."""

@@ -12,7 +12,7 @@ import numpy as np
 from cuda.bindings import driver as cu
 from cuda.bindings import nvrtc
 
-from ogive.backends.c_like import CUDA
+from ogive.backends.dialects import CUDA
 from ogive.errors import DeviceError, message
 from ogive.runtime import cache
 

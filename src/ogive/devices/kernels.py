@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ogive.backends.c_like import Dialect
 from ogive.backends.c_rows import headers
 from ogive.backends.device_text import ELEMENTS, MOVE, PUT, ROWS, TAKE, kernel_text, movement_text
+from ogive.backends.dialects import Dialect
 from ogive.dtypes import ElementType, element_type
 from ogive.engine.computation import Compilable
 from ogive.program import Program

@@ -15,8 +15,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ogive import backends
-from ogive.backends.c_like import ISO_C, Text, bare
+from ogive.backends.c_like import Text, bare
 from ogive.backends.c_rows import StageText, kernel_record, loop_text
+from ogive.backends.dialects import ISO_C
 from ogive.exporting.interface import C_TYPES, Interface, Operand
 from ogive.expression import Expression, Format
 from ogive.program import Program

@@ -13,8 +13,9 @@ from pathlib import Path
 from ogive import backends
 from ogive.backends import compiler
 from ogive.backends.blocks import block_size
-from ogive.backends.c_like import ISO_C, Text
+from ogive.backends.c_like import Text
 from ogive.backends.c_rows import kernel_record, loop_text
+from ogive.backends.dialects import ISO_C
 from ogive.backends.row_records import mark_slot
 from ogive.backends.target import host_target
 from ogive.errors import CompileError

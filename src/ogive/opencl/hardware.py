@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from ogive.backends.c_like import OPENCL
+from ogive.backends.dialects import OPENCL
 
 __all__ = ["OPTIONS", "build", "first_line", "why_not"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyopencl as cl
 from pyopencl.array import Array
 
-from ogive.backends.c_like import OPENCL
+from ogive.backends.dialects import OPENCL
 from ogive.devices.kernels import Placed
 from ogive.errors import ArgumentError, DeviceError, message
 from ogive.forking import lock
