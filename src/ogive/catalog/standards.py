@@ -57,6 +57,14 @@ def _camel(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
+#: Formulas whose name in camel case is an operator of WebNN.
+_OF_WEBNN = (
+    "abs add batch_normalization ceil cos dequantize_linear div elu equal erf exp floor gelu greater "
+    "greater_or_equal hard_sigmoid hard_swish identity layer_normalization leaky_relu linear log "
+    "logical_and logical_not logical_or logical_xor max min mul neg not_equal pow prelu quantize_linear "
+    "reciprocal relu sigmoid sign sin softmax softplus softsign sqrt sub tan tanh where"
+)
+
 #: By standard and name, what is to be said beyond the names that formulas carry.
 TABLE: dict[Standard, dict[str, tuple[StandardRow, ...]]] = {
     "onnx": {
@@ -99,58 +107,7 @@ TABLE: dict[Standard, dict[str, tuple[StandardRow, ...]]] = {
     },
     # Each of WebNN's operators that is a formula, since no formula carries WebNN's name.
     "webnn": {
-        **{
-            _camel(name): (StandardRow(name),)
-            for name in [
-                "abs",
-                "add",
-                "batch_normalization",
-                "ceil",
-                "cos",
-                "dequantize_linear",
-                "div",
-                "elu",
-                "equal",
-                "erf",
-                "exp",
-                "floor",
-                "gelu",
-                "greater",
-                "greater_or_equal",
-                "hard_sigmoid",
-                "hard_swish",
-                "identity",
-                "layer_normalization",
-                "leaky_relu",
-                "linear",
-                "log",
-                "logical_and",
-                "logical_not",
-                "logical_or",
-                "logical_xor",
-                "max",
-                "min",
-                "mul",
-                "neg",
-                "not_equal",
-                "pow",
-                "prelu",
-                "quantize_linear",
-                "reciprocal",
-                "relu",
-                "sigmoid",
-                "sign",
-                "sin",
-                "softmax",
-                "softplus",
-                "softsign",
-                "sqrt",
-                "sub",
-                "tan",
-                "tanh",
-                "where",
-            ]
-        },
+        **{_camel(name): (StandardRow(name),) for name in _OF_WEBNN.split()},
         "clamp": (StandardRow("clip"),),
         "isInfinite": (StandardRow("isinf", {"detect_negative": 1, "detect_positive": 1}),),
         "isNaN": (StandardRow("isnan"),),
