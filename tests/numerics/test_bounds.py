@@ -130,6 +130,18 @@ def elements() -> np.ndarray:
     return np.concatenate(parts).astype(np.float32)
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("name", "inner"),
+    [("cbrt", "expm1"), ("cbrt", "exp"), ("log", "exp"), ("log1p", "expm1"), ("square_root", "expm1")],
+)
+def test_a_function_of_a_computed_number_is_within_its_bound(name: str, inner: str, mode: str) -> None:
+    """Of two words, and where an exponential has underflowed."""
+    root, x = formula_node(name, formula_node(inner, operand())), elements()
+    wrong, _, _ = evaluated(root, [x], mode=mode).judged([exactly(root, float(a)) for a in x])
+    assert not wrong, f"{root} at {x[wrong[0]]}"
+
+
 @pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("seed", range(40))

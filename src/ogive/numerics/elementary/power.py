@@ -98,7 +98,11 @@ def cbrt(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     is_small, is_large = m.less_(rest, m.number(-0.5)), m.less_(m.number(0.5), rest)
     power = m.select_(is_small, m.number(0.5), m.select_(is_large, m.number(2.0), one))
     root = m.select_(is_small, m.number(ROOT), m.select_(is_large, m.number(INVERSE_ROOT), one))
-    mantissa = m.add_(f, one)
+    if f_low is None:
+        mantissa = m.add_(f, one)  # exact
+    else:
+        mantissa, lost = m.fast_two_sum(one, f)
+        f_low = m.add_(lost, f_low)
     v = m.mul_(mantissa, power)
     z = m.mul_(m.polynomial_(mantissa, POLYNOMIALS["CBRT_START"][Format.F64]), root)
     error = m.fma_(m.neg_(m.mul_(v, z)), m.mul_(z, z), one)

@@ -84,6 +84,8 @@ class Function:
     is_linear_at_zero: bool = False
     #: Of finite operands the largest magnitude of a finite result.
     largest: float = math.inf
+    #: Whether the slope grows without a limit near zero, so that no absolute error of the operand is next to nothing there.
+    is_steep_at_zero: bool = False
     #: Whether the result may be so small that it has lost bits, or zero.
     underflows: bool = False
     #: Where a positive function is zero, -inf or inf; None of others.
@@ -223,7 +225,7 @@ FUNCTIONS: dict[str, Function] = {
     "asinh": Function(_of_any(1.0), limits=(2.0**128, math.inf), largest=800.0),
     "atan": Function(_of_any(1.0)),
     "atanh": Function(_within(0.5, 1.3), _inverse_tangent, _inside, (1 - 2.0**-50, math.inf), largest=800.0),
-    "cbrt": Function(_of_any(1.0), _per_operand, _magnitude),
+    "cbrt": Function(_of_any(1.0), _per_operand, _magnitude, is_steep_at_zero=True),
     "cos": Function(_within(1.0, 1.6), limits=(2.0**160, math.inf), static=2.0**-72),
     "cosh": Function(_of_any(1410.0), _value_and_more, _one, (1400.0, 1400.0), saturates=True),
     "erf": Function(_of_any(1.0), lambda m, u, f: m.number(1.13)),
@@ -365,7 +367,7 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
             absolute = m.select_(m.less_(m.abs_(u.high), m.number(0.5)), m.number(0.0), absolute)
     lies = Interval(u_low, u_high)
     if error.absolute is None and 0 < error.static <= m.next_to_nothing:
-        if any(lies.within(i.low, i.high) for i, _ in function.conditions):
+        if not function.is_steep_at_zero and any(lies.within(i.low, i.high) for i, _ in function.conditions):
             # No slope there is more than the value and 2.
             relative, static = relative + 2 * error.static, static + 2.2 * error.static
             error = replace(error, static=0.0)
