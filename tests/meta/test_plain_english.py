@@ -31,9 +31,15 @@ PACKAGES = [
         "ogive.onnx",
         "ogive.onnxruntime",
     ),
-    *("ogive.opencl", "ogive.torch", "ogive.webnn"),
+    *("ogive.cuda", "ogive.opencl", "ogive.torch", "ogive.webnn"),
 ]
-NEEDS = {"ogive.jax": "jax", "ogive.opencl": "pyopencl", "ogive.torch": "torch", "ogive.onnxruntime": "onnxruntime"}
+NEEDS = {
+    "ogive.cuda": "cuda",
+    "ogive.jax": "jax",
+    "ogive.opencl": "pyopencl",
+    "ogive.torch": "torch",
+    "ogive.onnxruntime": "onnxruntime",
+}
 
 #: Full stops that end no sentence.
 SHORT = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|resp)\.")
