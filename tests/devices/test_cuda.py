@@ -23,6 +23,8 @@ import ogive
 import ogive.directml as dml
 import ogive.onnx
 from ogive.errors import ArgumentError, DeviceError, DTypeError
+from ogive.golden.specification import of_operator
+from ogive.judge import subject
 from tests.inputs import assert_same_bits
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="not installed: g++")
@@ -485,6 +487,8 @@ def test_models_and_directml(there):
     own = dml.Device(adapter=device)
     tanh = own.CompileOperator(own.CreateOperator(dml.DML_ELEMENT_WISE_TANH_OPERATOR_DESC(desc, desc)))
     assert_same_bits(tanh.dispatch([x])[0], ogive.tanh(x))
+    specification = of_operator("gelu", "float32")
+    assert_same_bits(subject("cuda:0", specification)(specification, [X]), ogive.gelu(X))
     with pytest.raises(ArgumentError, match=r"^ogive\.device: the device is 'cuda:7'; allowed: cuda:0, cuda:1"):
         ogive.device("cuda:7")
 

@@ -132,8 +132,8 @@ def subject(
         return Subject("ogive", "", specification.bind)
     if head in PEERS:
         return _peer(head, rest, specification)
-    if head == "opencl" and rest.isdigit():
-        return _opencl(int(rest), specification)
+    if head in ("cuda", "opencl") and rest.isdigit():
+        return _on_device(text, specification)
     place, _, name = text.rpartition(":")
     if re.search(_LIBRARY, text):
         raise _without_function(Path(text))
@@ -157,12 +157,12 @@ def subject(
 # ---- libraries for Python
 
 
-def _opencl(number: int, spec: Specification) -> Subject:
-    """The operator's kernel on an OpenCL device, by the number that `ogive devices` shows."""
+def _on_device(name: str, spec: Specification) -> Subject:
+    """The operator's kernel on a device, by the name that `ogive devices` shows."""
     op = find_operator(spec.catalogue) if spec.catalogue else None
     if op is None:
-        raise UnsupportedError(message(spec.operator, "OpenCL devices are asked for operators of the catalogue only"))
-    device = device_of("ogive judge", f"opencl:{number}")
+        raise UnsupportedError(message(spec.operator, "devices are asked for operators of the catalogue only"))
+    device = device_of("ogive judge", name)
     on_device = device.function(op)
     compute = lambda *arrays: on_device(*map(device.array, arrays), **spec.parameters).get()  # noqa: E731
     return Subject(device.name, f"{device.model}, {device.platform}", compute)
