@@ -14,6 +14,9 @@ which X is a whole number of units, for w above X / 2; else it is rounded.
 
 The powers 2**(j / 32), rounded to float32, and what these lack, relative to them, are tables too. In that of powers j has been taken
 off the bits already, in the place where the rule adds ``n + 2048`` to them, whose lowest five bits are j.
+
+Logarithms have tables of 32 factors c, near 1 / m, and of -log(c), for the numbers m between 0.6875 and 1.375, and a polynomial P
+of r = c m - 1 (`logarithm`). What the rule is wrong by is a share of r**2 and a share of the result.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import struct
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import flint
@@ -32,6 +36,7 @@ from derived_tables import Sections, write_or_compare_tables
 from flint import arb, arb_series
 from scipy.special import erf, expit, ndtr
 
+from ogive.numerics.elementary.paired_functions import LEAST_OF_LOG
 from ogive.numerics.paired import U, half_unit
 
 COUNT = 32
@@ -343,6 +348,103 @@ def derived(shape: Shape) -> list[Piece]:
     return found
 
 
+#: log(2) and -log(c) are whole numbers of this unit, and a low word.
+GRID = 2.0**-17
+
+
+def parts_of_numbers() -> list[tuple[float, float]]:
+    """The intervals of m: those that the bits of m - LEAST_OF_LOG begin with, in the places of the tables."""
+    begin = np.arange(INTERVALS + 1, dtype=np.int64) * (1 << 18) + int(np.float32(LEAST_OF_LOG).view(np.int32))
+    ends = [float(x) for x in begin.astype(np.int32).view(np.float32)]
+    return list(pairwise(ends))
+
+
+def factor(low: float, high: float) -> float:
+    """c, so that c m - 1 is small, and a whole number of units of which float32 holds as many."""
+    if (low < 1 and high == 1) or low == 1:
+        return 1.0
+    among = [c / 128 for c in range(64, 256)]
+    unit = 2.0**-24 if low < 1 else 2.0**-23
+
+    def reach(c: float) -> float:
+        return max(abs(c * low - 1), abs(c * high - 1))
+
+    exact = [c for c in among if reach(c) < 2.0**24 * unit * math.gcd(int(c * 128), 128) / 128]
+    return min(exact, key=reach)
+
+
+def logarithm() -> Sections:
+    """The tables, and what the rule is wrong by: relative to r**2 and to the result, and what its low word is of both.
+
+    With the half of r**2 and the powers behind it as ``t w``, ``w = r P(r) - 1/2``; what c and log(2) lack is in one low word.
+    """
+    parts = parts_of_numbers()
+    factors = [factor(*part) for part in parts]
+    reach = max(max(abs(c * x - 1) for x in part) for c, part in zip(factors, parts, strict=True))
+    places = reach * np.cos((np.arange(400) + 0.5) * np.pi / 400)
+    wanted = (np.log1p(places) - places + places**2 / 2) / places**3
+    matrix = np.stack([places**k * abs(places) ** 0.5 for k in range(4)], 1)
+    polynomial_ = [single(x) for x in np.linalg.lstsq(matrix, wanted * abs(places) ** 0.5, rcond=1e-18)[0]]
+    # What the polynomial leaves, of r**3: by the series of log(1 + r) up to r**16, and what is behind it.
+    pieces = 64
+    left_of = 0.0
+    for k in range(pieces):
+        middle = arb((2 * k + 1 - pieces) * reach / pieces)
+        coefficients = [arb((-1) ** n) / (n + 3) for n in range(16)]
+        for n, c in enumerate(polynomial_):
+            coefficients[n] -= arb(c)
+        shifted = [
+            sum((coefficients[n] * arb.bin_uiui(n, i) * middle ** (n - i) for n in range(i, 16)), arb(0))
+            for i in range(16)
+        ]
+        size = sum((abs(c) * arb(reach / pieces) ** i for i, c in enumerate(shifted)), arb(0)) + arb(reach) ** 16
+        left_of = max(left_of, upper(size))
+    sizes = [abs(c) for c in polynomial_]
+    of_p, p = 0.0, sizes[-1]
+    for c in reversed(sizes[:-1]):
+        of_p, p = of_p * reach + half_unit(p * reach + c), p * reach + c
+    w = 0.5 + reach * p
+    of_square = reach * (left_of + of_p) + half_unit(w) + U * w  # P, w, and t
+    log_two = arb(2).log()
+    high_of_two = round(float(log_two) / GRID) * GRID
+    low_of_two = single(float(log_two - arb(high_of_two)))
+    highs = [round(float(-arb(c).log()) / GRID) * GRID for c in factors]
+    lows = [single(float(-arb(c).log() - arb(high))) for c, high in zip(factors, highs, strict=True)]
+    share, relative = 0.0, 0.0
+    for k in range(-126, 129):
+        for c, high, low, part in zip(factors, highs, lows, parts, strict=True):
+            value = k * high_of_two + high
+            assert abs(value) < 2.0**24 * GRID
+            if value == 0:
+                assert c == 1
+                continue
+            r = max(abs(c * x - 1) for x in part)
+            assert r <= abs(value)  # so that what their sum loses is exact
+            least = min(abs(k * float(log_two) + math.log(x)) for x in part) * (1 - 2.0**-40)
+            rest = abs(k) * abs(low_of_two) + abs(low)
+            lost = U * (abs(value) + r)  # of the sum of the leading parts
+            wrong = abs(k) * upper(log_two - arb(high_of_two) - arb(low_of_two)) + upper(
+                -arb(c).log() - arb(high) - arb(low)
+            )
+            wrong += U * rest + U * (lost + rest) + U * (lost + rest)  # of the low word's three sums
+            wrong += U * (lost + rest) + 8 * U * U  # of what is below the last bit of 1 + x
+            share, relative = max(share, (lost + rest) / least), max(relative, wrong / least)
+    return {
+        "pairs": {
+            "LOG_FACTORS": {"what": "c, near 1 / m", "F32": factors},
+            "LOG_HIGHS": {"what": "-log(c), as a whole number of units of 2**-17", "F32": highs},
+            "LOG_LOWS": {"what": "what these lack", "F32": lows},
+            "LOG_OF_TWO": {"what": "log(2) likewise, in two parts", "F32": [high_of_two, low_of_two]},
+            "LOG_POLYNOMIAL": {"what": "(log(1 + r) - r + r**2 / 2) / r**3", "F32": polynomial_},
+            # Of the sum t w + rest, rounded at last, and of what is below the last bit of 1 + x: no more than U r.
+            "LOG_ERRORS": {
+                "what": "relative to r**2 and to the result: errors, and low words",
+                "F32": [single(x * 1.01) for x in (of_square + U * w + 2 * U * reach, relative, w, share)],
+            },
+        }
+    }
+
+
 def sections() -> Sections:
     flint.ctx.prec = BITS
     found = {}
@@ -361,7 +463,7 @@ def sections() -> Sections:
             "shares": [p.share for p in pieces],
             "lacks": [p.lacks for p in pieces] if any(p.lacks for p in pieces) else [],
         }
-    return {"piecewise": found, **tables_of_powers()}
+    return {"piecewise": found, "pairs": {**tables_of_powers()["pairs"], **logarithm()["pairs"]}}
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ def balls(name: str, x: np.ndarray, *, of_product: bool) -> list[Any]:
 
 
 def test_every_rule_is_tried() -> None:
-    assert set(FUNCTIONS_IN_PAIRS) == {"exp", "logistic", "expm1", "erf", "tanh"}
+    assert set(FUNCTIONS_IN_PAIRS) == {"exp", "logistic", "expm1", "erf", "log", "log1p", "tanh"}
 
 
 @pytest.mark.parametrize("of_product", [False, True])
@@ -120,6 +120,18 @@ def test_bounds_run_beside_what_is_zero_at_zero(name: str, of_product: bool) -> 
     x = np.abs(inputs(600)) + np.float32(2.0**-100) if of_product else inputs(600)
     number = rule(name, of_product=of_product, is_positive=of_product)
     _, beside = largest_error(number, x, balls(name, x, of_product=of_product), around=True)
+    assert 1 / 64 < beside <= 1
+
+
+@pytest.mark.parametrize("name", ["log", "log1p"])
+def test_bounds_of_logarithms_run_beside_them(name: str) -> None:
+    x = np.concatenate([abs(inputs(600)), np.float32([1, 0.99, 1.02, 0.6875, 1.375, 1e30, 3e38])]) + np.float32(
+        2.0**-100
+    )
+    m = PairedArithmetic(roundings=0)
+    u = m.exactly(node("input", (), 0, Format.F32))
+    number = FUNCTIONS_IN_PAIRS[name](m, u, is_result=True, reaches_all=False)
+    _, beside = largest_error(number, x, balls(name, x, of_product=False), around=True)
     assert 1 / 64 < beside <= 1
 
 
@@ -157,7 +169,7 @@ def test_operands_beyond_a_piecewise_polynomial_are_in_its_last_interval(table: 
 
 
 KINDS = Kinds(
-    ("erf", "exp", "expm1", "logistic", "negate", "absolute", "tanh"),
+    ("erf", "exp", "expm1", "log", "log1p", "logistic", "negate", "absolute", "tanh"),
     ("multiply", "add", "divide", "multiply"),
     [constant(c) for c in (1, 2, 3, -1, 0.3)],
 )
@@ -190,6 +202,7 @@ def test_what_is_decided_of_a_random_formula_is_right(seed: int) -> None:
                 assert is_nearest(value, exact), f"{root} at {float(a)}"
 
 
+#: Those of all numbers.
 IN_PAIRS = "celu elu erf exp expm1 gelu log_sigmoid selu sigmoid softplus swish tanh"
 
 

@@ -27,6 +27,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
+import numpy as np
+
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
 from ogive.numerics.elementary.derived_numbers import PIECEWISE, TABLES
@@ -337,6 +339,80 @@ def _odd(table: Piecewise, m: PairedArithmetic, u: Paired, *, is_result: bool, r
     return replace(found, high=high, low=low, is_nonzero=u.is_nonzero)
 
 
+#: Numbers m between this and twice it have no power of two beside them in logarithms.
+LEAST_OF_LOG = 0.6875
+
+
+def _log_of_sum(m: PairedArithmetic, x: Expression, rest: Expression | None) -> Paired:
+    """log(x + rest), where the rest is no more than rounding x + rest loses.
+
+    With m = x / 2**k, a factor c near 1 / m from a table, and r = c m - 1, which is exact:
+
+        log(x) = k log(2) - log(c) + r + t (r P(r) - 1/2),   t = r**2
+
+    ``k log(2) - log(c)`` is an exact number and a low word. Where it is zero nothing cancels: c is 1.
+    """
+    one = m.number(1.0)
+    bits = m.bits_(x)
+    moved = node(ops.SUBTRACT, (bits, m.whole(int(np.float32(LEAST_OF_LOG).view(np.int32)))), None, m.integer)
+    index = m.shift_right_(moved, 18)
+    power = m.shift_right_(moved, 23)
+    shifted = m.shift_left_(power, 23)
+    k = node(ops.CONVERT, (power,), None, Format.F32)
+
+    def looked_up(name: str) -> Expression:
+        return node(ops.TABLE, (index,), TABLES[name], Format.F32)
+
+    factor, (high_of_two, low_of_two) = looked_up("LOG_FACTORS"), TABLES["LOG_OF_TWO"]
+    r = m.fma_(m.from_bits_(node(ops.SUBTRACT, (bits, shifted), None, m.integer)), factor, m.neg_(one))
+    low = m.fma_(k, m.number(low_of_two), looked_up("LOG_LOWS"))
+    lost_of_r = None
+    if rest is not None:
+        scale = m.from_bits_(node(ops.SUBTRACT, (m.bits_(one), shifted), None, m.integer))
+        r, lost_of_r = m.fast_two_sum(r, m.mul_(m.mul_(rest, scale), factor))
+    begin = m.fma_(k, m.number(high_of_two), looked_up("LOG_HIGHS"))
+    high, lost = m.fast_two_sum(begin, r)
+    square = m.mul_(r, r)
+    c0, *others = map(m.number, TABLES["LOG_POLYNOMIAL"])
+    p = others[-1]
+    for c in (*reversed(others[:-1]), c0):
+        p = m.fma_(p, r, c)
+    low = m.add_(lost, low)
+    if lost_of_r is not None:
+        low = m.add_(low, m.fma_(m.neg_(lost_of_r), r, lost_of_r))
+    low = m.fma_(square, m.fma_(p, r, m.number(-0.5)), low)
+    of_square, of_result, largest, share = TABLES["LOG_ERRORS"]
+    plus = m.mul_(square, m.bound(of_square + m.roundings * U * largest))
+    around = Around(m.abs_(high), m.bound(of_result + m.roundings * U * share), plus)
+    is_inside = m.less_equal_(m.number(2.0**-126), x), m.less_(x, m.number(math.inf))
+    where = Conditions(holds=is_inside)
+    lies = Interval(-88.0, 89.0)
+    return Paired(high, low=low, around=around, covered=m.roundings, interval=lies, may_be_zero=high, where=where)
+
+
+def _log(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    u = m.normalised(u)
+    found = _log_of_sum(m, u.high, u.low)
+    relative = u.relative + u.lost * 2.0**126
+    if relative > U * U * 16:
+        raise Unpaired("a logarithm of a number with an error")
+    if relative:
+        assert found.around is not None
+        plus = m.add_(found.around.plus, m.bound(relative))
+        found = replace(found, around=replace(found.around, plus=plus))
+    return replace(found, where=Conditions(u.where.doubts, (*u.where.holds, *found.where.holds)))
+
+
+def _log1p(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    u = m.as_words(u)
+    if not u.is_single:
+        raise Unpaired("log1p of a computed number")
+    one = m.number(1.0)
+    found = _log_of_sum(m, *m.two_sum(one, u.high))
+    found = replace(found, may_be_zero=u.may_be_zero)
+    return replace(found, sign=u.high) if is_result else replace(found, high=m.make(ops.COPY_SIGN, found.high, u.high))
+
+
 #: Functions that have a rule for operands between -MOST and MOST alone. Elsewhere elements are undecided.
 LIMITED = frozenset({"exp", "expm1", "logistic"})
 
@@ -346,6 +422,8 @@ FUNCTIONS_IN_PAIRS: dict[str, Callable[..., Paired]] = {
     "erf": partial(_odd, ERF),
     "exp": _exp,
     "expm1": _expm1,
+    "log": _log,
+    "log1p": _log1p,
     "logistic": _logistic,
     "tanh": partial(_odd, TANH),
 }
