@@ -21,8 +21,10 @@ def device(name: str) -> Any:
     Raises ArgumentError for a device that is not there; MissingPackageError without its driver's package.
 
     >>> import ogive
-    >>> ogive.device("opencl:0").name
-    'opencl:0'
+    >>> ogive.device("gpu")
+    Traceback (most recent call last):
+        ...
+    ogive.errors.ArgumentError: ogive.device: the device is 'gpu'; allowed: names as ogive devices shows them: opencl:0, cuda:0
     """
     return device_of("ogive.device", name)
 
