@@ -20,7 +20,7 @@ from ogive.dtypes import element_type
 from ogive.engine.fusion import fused
 from ogive.engine.graph import ArrayValue, Graph, GraphNode
 from ogive.engine.plan import Call, Output
-from ogive.errors import ArgumentError, DeviceError, OgiveError, OutputError, UnsupportedError
+from ogive.errors import ArgumentError, DeviceError, DTypeError, OgiveError, OutputError, UnsupportedError
 from ogive.signature import Signature
 from tests.directml.standard import make
 from tests.directml.test_graph import random_graphs
@@ -63,6 +63,24 @@ def test_a_device_holds_arrays_and_runs_functions(device):
     assert device.holds(on)
     assert not device.holds(x)
     assert repr(device) == f"<{device.name}: {device.model}>"
+
+
+def test_arrays_of_every_layout_and_type(device):
+    made = (
+        np.array([True, False]),
+        np.zeros((0, 3), np.float32),
+        np.float32(2),
+        np.arange(6).reshape(2, 3).astype(element_type("bfloat16").numpy),
+        np.arange(12).reshape(3, 4)[:, ::-2],
+    )
+    for array in made:
+        found = device.array(array).get()
+        assert (found.dtype, found.shape) == (array.dtype, np.shape(array))
+        assert found.tobytes() == array.tobytes()
+    with pytest.raises(
+        DTypeError, match=rf"^{device.name}: the array has dtype object; allowed: numbers and truth values$"
+    ):
+        device.array(np.array([None]))
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from cuda.bindings import driver as cu
 
 from ogive.cuda.cuda_arrays import DeviceArray, is_array, placed_array
 from ogive.cuda.cuda_driver import CudaDriver, CudaError, asked
 from ogive.cuda.functions import function
 from ogive.devices.device_plan import copied
+from ogive.devices.functions import host_array
 from ogive.devices.kernels import Placed
 from ogive.errors import ArgumentError, message
 from ogive.operator import Operator
@@ -53,7 +53,7 @@ class Device:
 
     def array(self, values: Any) -> DeviceArray:
         """A copy of an array of NumPy on the device."""
-        array, driver = np.asarray(values), self.driver()
+        array, driver = host_array(self.name, values), self.driver()
         with driver.failures(self.name, f"an array of shape {array.shape}"):
             return DeviceArray(driver, copied(driver, array))
 

@@ -17,7 +17,7 @@ from ogive.errors import ArgumentError, DTypeError, ShapeError, described, messa
 from ogive.operator import Operator, advice_on
 from ogive.signature import NUMPY_KEYWORDS, Signature
 
-__all__ = ["DeviceCall"]
+__all__ = ["DeviceCall", "host_array"]
 
 
 class DeviceCall(ABC):
@@ -194,6 +194,14 @@ class DeviceCall(ABC):
             ]
         found = tuple(map(self.wrapped, made))
         return found if len(found) > 1 else found[0]
+
+
+def host_array(subject: str, values: Any) -> np.ndarray:
+    """An array of NumPy in C order, of elements that devices have."""
+    array = np.asarray(values, order="C")
+    if array.dtype.hasobject or array.dtype.kind in "SUmM":
+        raise DTypeError(message(subject, f"the array has dtype {array.dtype}", "numbers and truth values"))
+    return array
 
 
 def _kind(tensor: Any) -> Any:

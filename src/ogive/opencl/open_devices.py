@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pyopencl as cl
 from pyopencl.array import Array, to_device
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
+from ogive.devices.functions import host_array
 from ogive.devices.kernels import Placed
 from ogive.errors import ArgumentError, DeviceError, message
 from ogive.forking import cached_property, lock
@@ -94,7 +94,7 @@ class Device:
 
     def array(self, values: Any) -> Array:
         """A copy of an array of NumPy on the device."""
-        array = np.asarray(values)
+        array = host_array(self.name, values)
         with self.driver().failures(self.name, f"an array of shape {array.shape}"):
             return to_device(self.queue, array, allocator=self._opened[1])
 
