@@ -70,8 +70,8 @@ MUTANTS = (
     Mutant(
         "a rest of third order has one sign",
         "near_zero.py",
-        "        above[is_negative] = (low > 0) is not (is_negative and order == 3)",
-        "        above[is_negative] = low > 0",
+        "{False: first_side > 0, True: second_side > 0}",
+        "{False: first_side > 0, True: first_side > 0}",
         "golden/test_near_zero.py cpu/test_third_level.py",
     ),
     Mutant(

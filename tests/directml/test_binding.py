@@ -47,6 +47,7 @@ numbers = st.one_of(
 @example(40, 16, 24)
 @example(40, 16, 28)  # one number behind the end
 @example(40, 0, 44)
+@example(40, 0, 20)  # one number short
 def test_ranges_of_an_output(length, offset, size):
     memory = np.full(length + 512, 7, np.uint8)
     buffer = memory[256 : 256 + length]
@@ -71,6 +72,7 @@ def test_ranges_of_an_output(length, offset, size):
 @example(40, 16, 24)
 @example(40, 16, 28)  # one number behind the end
 @example(40, 0, 44)
+@example(40, 0, 20)  # one number short
 def test_ranges_of_an_input(length, offset, size):
     buffer = np.arange(length, dtype=np.uint8)
     before, out, device = buffer.copy(), np.full(6, 7, np.float32), dml.Device()
