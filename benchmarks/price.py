@@ -165,7 +165,8 @@ def _timed(call: Callable[[], object], repeats: int) -> float:
 
 
 def _turn(call: Callable[[], object], repeats: int) -> float:
-    found, end = [], time.perf_counter() + OF_A_TURN
+    found: list[float] = []
+    end = time.perf_counter() + OF_A_TURN
     while not found or time.perf_counter() < end:
         found.append(_timed(call, repeats))
     return statistics.median(found)
