@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.errors import ArgumentError, ParameterError
+import ogive.directml as dml
+import ogive.onnx
+import ogive.webnn as webnn
+from ogive.errors import ArgumentError, OgiveError, ParameterError
 from tests.inputs import assert_same_bits
+from tests.onnx.models import node_model
 
 X = np.array([-np.inf, -7, -0.0, 0, 0.5, 6, 9, np.inf, np.nan])
 TYPES = ["float16", "float32", "float64", "int8", "int32", "uint16"]
@@ -116,3 +120,31 @@ WRONG = [
 def test_wrong_calls(call, error, text):
     with pytest.raises(error, match=text):
         eval(f"ogive.{call}", {"ogive": ogive, "x": X, "math": math})
+
+
+# ---- a bound that is NaN is no bound, as docs/onnx.md says; DirectML and WebNN refuse it
+
+
+CLIPPED = np.float32([-3, 0.5, 3])
+NAN, ONE = np.array(np.nan, np.float32), np.array(1, np.float32)
+
+
+def test_a_bound_that_is_nan_is_no_bound():
+    assert ogive.clip(CLIPPED, NAN, ONE).tolist() == [-3, 0.5, 1]
+    model = ogive.onnx.load(node_model("Clip", 13, [("x", CLIPPED), ("low", NAN), ("high", ONE)]))
+    assert model(x=CLIPPED, low=NAN, high=ONE).tolist() == [-3, 0.5, 1]
+    assert model(x=CLIPPED, low=ONE, high=NAN).tolist() == [1, 1, 3]
+    model = ogive.onnx.load(node_model("Clip", 6, [("x", CLIPPED)], {"min": float("nan"), "max": 1.0}))
+    assert model(x=CLIPPED).tolist() == [-3, 0.5, 1]
+
+
+def test_directml_and_webnn_refuse_it():
+    tensor = dml.DML_BUFFER_TENSOR_DESC(DataType=dml.DML_TENSOR_DATA_TYPE_FLOAT32, Sizes=[1, 1, 1, 3])
+    with pytest.raises(dml.DMLError, match="Min is NaN; allowed: any number but NaN"):
+        dml.Device().CreateOperator(
+            dml.DML_ELEMENT_WISE_CLIP_OPERATOR_DESC(InputTensor=tensor, OutputTensor=tensor, Min=np.nan, Max=1.0)
+        )
+    builder = webnn.MLGraphBuilder(webnn.MLContext())
+    x = builder.input("x", {"dataType": "float32", "shape": [2]})
+    with pytest.raises(OgiveError, match="minValue is nan"):
+        builder.clamp(x, {"minValue": np.nan, "maxValue": 1.0})

@@ -1,10 +1,13 @@
 """A misspelt name is answered with the one that is near to it, wherever names are looked up."""
 
+import inspect
+
 import numpy as np
 import pytest
 
 import ogive
 import ogive.directml as dml
+from ogive import errors
 from ogive.errors import OgiveError, suggestion
 
 X = np.float32([1, 2])
@@ -210,3 +213,21 @@ def test_names_far_from_all_get_no_suggestion():
     assert suggestion("zzzz", ["relu", "softmax"]) == ""
     with pytest.raises(AttributeError, match="^module 'ogive' has no attribute 'zzzzzz'$"):
         ogive.zzzzzz  # noqa: B018
+
+
+# ---- the rest
+
+
+@pytest.mark.parametrize("name", [name for name in errors.__all__ if name[0].isupper() and name != "OgiveError"])
+def test_every_error_is_also_a_builtin_error(name):
+    kind = getattr(errors, name)
+    assert issubclass(kind, errors.OgiveError)
+    builtins = [base for base in kind.__mro__ if base.__module__ == "builtins"]
+    assert builtins[0] is not Exception, f"{name} derives from no built-in that says more than Exception"
+    assert inspect.getdoc(kind)
+
+
+def test_message():
+    assert errors.message("celu", "alpha is 0") == "celu: alpha is 0"
+    full = errors.message("celu", "alpha is 0", "any number but 0", "Use relu instead")
+    assert full == "celu: alpha is 0; allowed: any number but 0. Use relu instead"

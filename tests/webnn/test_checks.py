@@ -1,6 +1,8 @@
 """What WebNN refuses, by the text of the message."""
 
 import inspect
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from ogive.errors import OgiveError, UnsupportedError
 from ogive.webnn import InvalidStateError, MLContext, MLGraphBuilder, MLTypeError, NotSupportedError, createContext
 from ogive.webnn.operator_table import OPERATORS, OUT_OF_SCOPE
+from tools.webnn_table import renewed
 
 
 def made():
@@ -316,3 +319,38 @@ def test_wrong_operands_and_options(name):
             except MLTypeError:
                 raised += 1
     assert raised
+
+
+# ---- the guide's programs run, its message is the real one, and its table is the data
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+TEXT = (DOCS / "webnn.md").read_text(encoding="utf-8")
+
+
+def programs(text):
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+def test_the_programs_run_in_order():
+    scope = {}
+    assert len(programs(TEXT)) == 3
+    for program in programs(TEXT):
+        exec(compile(program, "docs/webnn.md", "exec"), scope)
+    assert scope["text"] == re.search(r"```text\n(.*?)\n```", TEXT, re.DOTALL)[1]
+
+
+def test_the_table_has_every_operator():
+    table = (DOCS / "tables" / "webnn.md").read_text(encoding="utf-8")
+    assert renewed(table) == table, "run: make pages"
+    assert all(f"| `{name}` |" in table for name in OPERATORS)
+    assert all(f"`{name}`" in TEXT for name in OUT_OF_SCOPE)
+
+
+def test_importing_the_guides_module_needs_no_other_front_end():
+    import subprocess
+    import sys
+
+    code = "import sys, ogive.webnn; print([m for m in ('onnx', 'llvmlite', 'ogive.onnx', 'ogive.directml') if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert found.strip() == "[]"

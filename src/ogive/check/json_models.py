@@ -6,8 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ogive.check.feature_levels import level_named
-from ogive.check.findings import Finding
+from ogive.check.findings import Finding, level_named
 from ogive.directml import DMLError
 from ogive.directml.data import FEATURE_LEVELS
 from ogive.directml.descs import OperatorDesc

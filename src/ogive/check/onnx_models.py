@@ -12,8 +12,7 @@ import ogive.onnx  # noqa: F401  # isort: skip  before onnx: it says what to ins
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto
 
-from ogive.check.feature_levels import KnownTensor, level_named, lowest_level, reasons
-from ogive.check.findings import Finding
+from ogive.check.findings import Finding, KnownTensor, level_named, lowest_level, reasons
 from ogive.check.mapping import NO_OPERATOR, Counterpart, candidates, outside
 from ogive.directml.data import DATA_TYPES, facts
 from ogive.onnx.loading import read_model

@@ -1,15 +1,22 @@
-"""Files that may be anything: opening one must not wait for a writer, as opening a pipe does."""
+"""Files that may be anything: opening one must not wait for a writer, as opening a pipe does.
+
+What a model says of itself.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["Home", "opened"]
+from onnx import ModelProto
+
+__all__ = ["About", "Home", "about_model", "opened"]
 
 
 @dataclass(frozen=True)
@@ -68,3 +75,25 @@ def opened(path: Path) -> tuple[BinaryIO, os.stat_result] | None:
         raise
     os.close(descriptor)
     return None
+
+
+# ---- what a model says of itself
+
+
+@dataclass(frozen=True)
+class About:
+    """What a model says of itself."""
+
+    opsets: Mapping[str, int]
+    """Domain -> version; ONNX's own domain is ``ai.onnx``."""
+    operators: Mapping[str, int]
+    """Operator -> how many nodes of the graph it has."""
+    text: str
+    """The documentation that the model or its graph has."""
+
+
+def about_model(proto: ModelProto) -> About:
+    """What the model says: its opsets, its operators, its documentation."""
+    opsets = {entry.domain or "ai.onnx": entry.version for entry in proto.opset_import}
+    operators = Counter(node.op_type for node in proto.graph.node)
+    return About(opsets, dict(operators), proto.doc_string or proto.graph.doc_string)

@@ -15,11 +15,10 @@ from ogive.contracts import checked
 from ogive.device_names import device_of
 from ogive.devices.device_plan import Device
 from ogive.errors import ArgumentError, OutputError, ParameterError, ShapeError, described, message
-from ogive.onnx.about import About, about_model
 from ogive.onnx.arguments import check_order, checked_inputs, named
 from ogive.onnx.checked_graph import CheckedGraph, ValueInfo
 from ogive.onnx.delivery import Delivery
-from ogive.onnx.files import Home
+from ogive.onnx.files import About, Home, about_model
 from ogive.onnx.lazy import map_blocks
 from ogive.onnx.loading import MOST_EXPANDED_NODES, graph_of, read_model, without_data
 from ogive.onnx.on_device import DeviceRunner

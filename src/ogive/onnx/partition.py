@@ -11,10 +11,9 @@ from onnx import ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
 
 from ogive.errors import ArgumentError, MissingPackageError, described, message
 from ogive.onnx import loading
-from ogive.onnx.about import about_model
 from ogive.onnx.arguments import check_order, checked_inputs, named
 from ogive.onnx.data_types import proto_of_type
-from ogive.onnx.files import Home
+from ogive.onnx.files import Home, about_model
 from ogive.onnx.tensors import array_from
 
 __all__ = ["Part", "PartialModel", "split"]

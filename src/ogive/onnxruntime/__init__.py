@@ -9,8 +9,7 @@
 """
 
 from ogive.onnxruntime.custom_operators import DOMAIN, library
-from ogive.onnxruntime.optimization_report import GroupReport, OptimizationReport
 from ogive.onnxruntime.optimizing import Optimized, optimize
-from ogive.onnxruntime.session_races import Race
+from ogive.onnxruntime.session_races import GroupReport, OptimizationReport, Race
 
 __all__ = ["DOMAIN", "GroupReport", "OptimizationReport", "Optimized", "Race", "library", "optimize"]

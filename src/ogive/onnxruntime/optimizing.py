@@ -21,8 +21,7 @@ from ogive.errors import ArgumentError, OgiveError, message
 from ogive.onnx.loading import read_whole_model
 from ogive.onnxruntime.custom_operators import DOMAIN, build
 from ogive.onnxruntime.node_groups import ModelWiring, NodeGroup, find_groups, without
-from ogive.onnxruntime.optimization_report import GroupReport, OptimizationReport
-from ogive.onnxruntime.session_races import Race, Sessions, imported
+from ogive.onnxruntime.session_races import GroupReport, OptimizationReport, Race, Sessions, imported
 
 __all__ = ["Optimized", "optimize"]
 

@@ -32,7 +32,7 @@ from ogive.numerics.rounded_results import (
     with_zeros_below,
 )
 from ogive.numerics.truths import both, either, except_where
-from ogive.passes.conversions import fewer_conversions
+from ogive.passes.fold import fewer_conversions
 from ogive.passes.real_lowering import RealLowering
 
 __all__ = ["TestedReals", "agree", "differ"]

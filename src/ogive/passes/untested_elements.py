@@ -19,7 +19,7 @@ from ogive.numerics.rounded_results import (
     to_integer,
     to_odd,
 )
-from ogive.passes.conversions import fewer_conversions
+from ogive.passes.fold import fewer_conversions
 from ogive.passes.real_lowering import RealLowering
 from ogive.program import Program
 

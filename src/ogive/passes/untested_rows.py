@@ -14,7 +14,7 @@ from ogive.numerics.bounded import Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.exponential import exp
 from ogive.numerics.interval import EVERYTHING, Interval
-from ogive.passes.conversions import fewer_conversions
+from ogive.passes.fold import fewer_conversions
 from ogive.passes.row_lowering import MOST_REDUCTIONS, MOST_STAGES, RowLowering, has_room, is_share
 from ogive.passes.row_numbers import (
     EXPONENTIALS,

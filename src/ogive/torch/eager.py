@@ -14,9 +14,8 @@ from torch.autograd import forward_ad
 from torch.compiler import is_compiling, is_dynamo_compiling
 
 from ogive._native import recorded_backward, recorded_forward
-from ogive.torch.batching import batched, tangents_of
 from ogive.torch.exchange import ORDINARY, dispatch_modes, is_batch, is_profiled, is_traced, is_transformed
-from ogive.torch.registry import by_registry
+from ogive.torch.registry import batched, by_registry, tangents_of
 from ogive.torch.tensor_operator import TensorOperator, node
 
 __all__ = ["call", "recording"]

@@ -14,6 +14,5 @@ from ogive.numerics.elementary import (  # noqa: F401
     inverse_trigonometric,
     logarithm,
     power,
-    remainder,
     trigonometric,
 )

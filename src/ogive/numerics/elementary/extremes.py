@@ -2,10 +2,18 @@
 
 NaN in either gives NaN, and -0 is smaller than 0. What a comparison leaves open, equal numbers and NaN, is settled
 in their bits: ``a | b`` is NaN where one of them is, the number that both are, and of two zeros -0 if one is.
+
+The remainder of a division whose quotient is rounded towards zero, exactly.
+
+One step takes a multiple of b from a, as many times as a quotient of the precision can say; what it leaves
+is exact, because it is a multiple of the last bit of b and smaller than b. Where a is larger by more than
+one step can take, the steps begin with b times a power of two. Quotients are rounded to nearest: a step may
+leave a negative number, and the last one is set right.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from ogive import elementary_functions as functions
@@ -15,7 +23,7 @@ from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import Machine
 
-__all__ = ["larger", "smaller"]
+__all__ = ["larger", "remainder", "smaller"]
 
 
 def larger(m: Arithmetic, a: DoubleWord, b: DoubleWord) -> DoubleWord:
@@ -53,3 +61,52 @@ def _extreme_of_exact(m: Machine, x: Expression, y: Expression, *, larger: bool)
 
 functions.LARGER.lowering = larger
 functions.SMALLER.lowering = smaller
+
+
+# ---- the remainder of a division whose quotient is rounded towards zero, exactly
+
+
+def remainder(m: Arithmetic, x: DoubleWord, y: DoubleWord) -> DoubleWord:
+    """What ``x`` leaves when multiples of ``y`` are taken from it: smaller than y, with the sign of x."""
+    dividend, divisor = m.single(x), m.single(y)
+    a, b = m.single_of(dividend), m.single_of(divisor)
+    if m.format is Format.F64 and a is not None and b is not None:  # on half as many registers
+        return DoubleWord(m.converted(_exactly(Machine(Format.F32), a, b), m.format))
+    return DoubleWord(_exactly(m, dividend, divisor))
+
+
+def _exactly(m: Machine, dividend: Expression, divisor: Expression) -> Expression:
+    a, b = m.abs_(dividend), m.abs_(divisor)
+    zero, infinity = m.number(0.0), m.number(math.inf)
+    quotient = m.div_(a, b)
+    rest = m.fma_(m.neg_(m.round_even_(quotient)), b, a)
+    is_far = m.less_equal_(m.number(2.0 ** (m.precision - 1)), quotient)
+    for condition in (m.less_(a, infinity), m.less_(zero, b)):
+        is_far = node(ops.AND, (is_far, condition), None, Format.BIT)
+    rest = m.select_rare_(is_far, _in_many_steps(m, a, b), rest)
+    rest = m.select_(m.less_(rest, zero), m.add_(rest, b), rest)
+    # A smaller number is its own remainder, also by infinity.
+    rest = m.select_(m.less_(a, b), a, rest)
+    return m.make(ops.COPY_SIGN, rest, dividend)
+
+
+def _in_many_steps(m: Machine, a: Expression, b: Expression) -> Expression:
+    """A remainder of a, not larger than b."""
+    shift = m.precision - 1
+
+    def exponent(number: Expression) -> Expression:
+        field = m.shift_right_(m.bits_(number), shift)
+        is_subnormal = node(ops.LESS, (field, m.whole(1)), None, Format.BIT)
+        return m.select_(is_subnormal, m.whole(1), field)
+
+    difference = node(ops.SUBTRACT, (exponent(a), exponent(b)), None, m.integer)
+    divisor = m.scale_(b, node(ops.CONVERT, (difference,), None, m.format))
+    rest = a
+    for _ in range(1 + math.ceil((2 * m.bias - 1) / shift)):
+        rest = m.fma_(m.neg_(m.round_even_(m.div_(rest, divisor))), divisor, rest)
+        smaller = m.mul_(divisor, m.number(2.0**-shift))
+        divisor = m.select_(m.less_(smaller, b), b, smaller)
+    return rest
+
+
+ops.REMAINDER.lowering = remainder
