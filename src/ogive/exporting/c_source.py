@@ -22,16 +22,14 @@ from ogive.exporting.interface import C_TYPES, Interface, Operand
 from ogive.expression import Expression, Format
 from ogive.program import Program
 
-__all__ = ["source_text"]
+__all__ = ["ROW_FIELDS", "source_text"]
 
 #: So many elements are computed between two looks at the marks: 1 to 8 KiB of buffers an operand.
 CHUNK = 256
 
 
 #: The description of a row-wise function, in the fields that backends/row_stages.h reads.
-ROW_KERNEL = """\
-typedef void ogive_stage(char *const *operands, intptr_t count, double *record, intptr_t first);
-
+ROW_FIELDS = """\
 typedef struct ogive_row_kernel {
     int inputs, outputs, scratches, stages;
     ogive_stage *functions[OGIVE_MAX_STAGES];
@@ -40,9 +38,11 @@ typedef struct ogive_row_kernel {
     int reductions_of[OGIVE_MAX_STAGES];
     char repeats[OGIVE_MAX_STAGES];
     enum ogive_reduction reductions[OGIVE_MAX_REDUCTIONS];
-    const struct ogive_row_kernel *repair; /* what computes a row again, with more bits */
+    const struct ogive_row_kernel *repair; /* what computes a row again, with more bits; not NULL: some rows are undecided */
 } ogive_row_kernel;
 """
+
+STAGE = "typedef void ogive_stage(char *const *operands, intptr_t count, double *record, intptr_t first);\n\n"
 
 ROW_WORDS = {
     "OGIVE_MEMORY": "",
@@ -55,7 +55,11 @@ def source_text(name: str, interfaces: Sequence[Interface]) -> str:
     """The file of these functions, whose header is ``NAME.h``."""
     text = Text(ISO_C, lambda n: "")
     rows = [interface.program for interface in interfaces if interface.is_row_wise]
-    loop = [loop_text(text, rows, ROW_WORDS, ROW_KERNEL), _header(Path(__file__).parent / "row_loop.h")] if rows else []
+    loop = (
+        [loop_text(text, rows, ROW_WORDS, STAGE + ROW_FIELDS), _header(Path(__file__).parent / "row_loop.h")]
+        if rows
+        else []
+    )
     functions = [
         one
         for interface in interfaces

@@ -19,6 +19,7 @@ from ogive.backends.dialects import ISO_C
 from ogive.backends.row_records import mark_slot
 from ogive.backends.target import host_target
 from ogive.errors import CompileError
+from ogive.exporting.c_source import ROW_FIELDS
 from ogive.exporting.interface import Interface
 from ogive.exporting.sources import ExportSource
 
@@ -28,20 +29,10 @@ __all__ = ["linked_objects", "linked_text", "linked_thunks"]
 #: and reductions of a stage.
 LANES_ASIDE, MOST_OF_A_STAGE = 24, 16
 
-ROW_KERNEL = """\
+STAGE = """\
 typedef void ogive_stage(void *const *operands, intptr_t count, double *records, intptr_t rows, const intptr_t *steps,
                          intptr_t first);
 
-typedef struct ogive_row_kernel {
-    int inputs, outputs, scratches, stages;
-    ogive_stage *functions[OGIVE_MAX_STAGES];
-    intptr_t itemsizes[OGIVE_MAX_OPERANDS];
-    char of_row[OGIVE_MAX_OPERANDS];
-    int reductions_of[OGIVE_MAX_STAGES];
-    char repeats[OGIVE_MAX_STAGES];
-    enum ogive_reduction reductions[OGIVE_MAX_REDUCTIONS];
-    const struct ogive_row_kernel *repair; /* not NULL: some rows are undecided */
-} ogive_row_kernel;
 """
 
 
@@ -79,7 +70,7 @@ def linked_text(sources: Sequence[ExportSource]) -> str:
             "OGIVE_RUN_STAGE(kernel, stage, operands, count, records, rows, steps, first)":
                 "(kernel)->functions[stage]((void *const *)(operands), count, &(records)[0][0], rows, steps, first)",
         }  # fmt: skip
-        rows = [loop_text(text, programs, words, ROW_KERNEL)]
+        rows = [loop_text(text, programs, words, STAGE + ROW_FIELDS)]
     helpers = [text.support[each] for each in text.support]
     environment = (Path(backends.__file__).parent / "floating_point.h").read_text("utf-8")
     loops = (here / "linked_kernels.c").read_text("utf-8")
