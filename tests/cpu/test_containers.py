@@ -495,10 +495,12 @@ def test_bound_rows_of_masked_arrays():
         ogive.softmax.bind()(x, out=np.empty((2, 3)))
 
 
-@pytest.mark.parametrize("keyword", ["out", "where", "order", "subok"])
+@pytest.mark.parametrize("keyword", ["out", "order", "subok"])
 def test_keywords_that_masked_rows_do_not_take(keyword):
     with pytest.raises(ArgumentError, match=f"softmax: {keyword} is not taken"):
         ogive.softmax(np.ma.array(X), **{keyword: np.empty_like(X)})
+    with pytest.raises(ArgumentError, match=r"softmax: where was given, and x is an array .* Give its array"):
+        ogive.softmax(np.ma.array(X), where=X > 0)
 
 
 def test_masked_arrays_of_different_shapes_are_refused():
