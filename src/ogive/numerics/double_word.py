@@ -379,6 +379,8 @@ class Arithmetic(Machine):
 
     def _product(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         interval, mantissa = a.interval * b.interval, a.stored * b.stored
+        if (a.high, a.low, a.exponent) == (b.high, b.low, b.exponent):  # a square
+            interval = Interval(max(interval.low, 0.0), interval.high)
         exponent = self._sum_of_exponents(a.exponent, b.exponent)
         for x, y in ((a, b), (b, a)):
             if x.is_exact and x.high.operation == ops.CONSTANT and _is_power_of_two(x.high.attribute):
