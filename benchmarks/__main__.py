@@ -142,7 +142,7 @@ def _row(case: Case | ModelCase, outcome: Outcome) -> dict[str, Any]:
     row = asdict(case) | {"elements": case.elements} | measured
     itemsize = np.dtype(case.dtype).itemsize
     row["bytes"] = itemsize * (sum(int(np.prod(shape)) for shape in case.shapes) + case.elements)
-    if case.section in ("fast", "float32", "float16", "softmax") and not case.in_place:
+    if case.section in ("fast", "float32", "float16", "bfloat16", "softmax") and not case.in_place:
         row["errors"] = _errors(case, outcome.results)
     return row
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import ml_dtypes  # noqa: F401  # by it NumPy knows the name of bfloat16
 import numpy as np
 
 __all__ = ["ARRAY_SECTIONS", "SIZES", "Case", "cases"]
@@ -101,7 +102,8 @@ _OPERATORS: dict[str, tuple[tuple[str, ...], dict[str, float]]] = {
 }
 _OPERATORS = dict(sorted(_OPERATORS.items()))
 
-_HALF = [
+#: For types of 16 bits.
+_SHORT = [
     "celu",
     "elu",
     "gelu",
@@ -130,6 +132,12 @@ def _elementwise(section: str, operators: list[str], dtype: str, sizes: tuple[in
         for size in sizes:
             for in_place in (False, True):
                 yield Case(section, name, names, ((size,),) * len(names), tuple(parameters.items()), dtype, in_place)
+
+
+def _in_16_bits(dtype: str, sizes: tuple[int, ...]) -> Iterator[Case]:
+    yield from _elementwise(dtype, _SHORT, dtype, sizes)
+    for rows in (size >> 10 for size in sizes if 1 << 16 <= size <= 1 << 20):
+        yield Case(dtype, "softmax", ("x",), ((rows, 1 << 10),), dtype=dtype)
 
 
 #: The headline operators of the fast contract, from where threads share the work.
@@ -173,7 +181,8 @@ def _copy() -> Iterator[Case]:
 
 ARRAY_SECTIONS = {
     "float32": lambda sizes: _elementwise("float32", list(_OPERATORS), "float32", sizes),
-    "float16": lambda sizes: _elementwise("float16", _HALF, "float16", sizes),
+    "float16": lambda sizes: _in_16_bits("float16", sizes),
+    "bfloat16": lambda sizes: _in_16_bits("bfloat16", sizes),
     "int8": lambda sizes: _elementwise("int8", _SMALL_INTEGERS, "int8", sizes),
     "fast": lambda sizes: _elementwise("fast", _FAST, "float32", tuple(size for size in sizes if size >= 1 << 16)),
     "fused": _chain,

@@ -149,13 +149,13 @@ def _torch(case: Case, arrays: Arrays) -> Prepared | None:
     plain, into, in_place = (
         expression(table, case.operator, parameters) for table in (TORCH, TORCH_INTO, TORCH_IN_PLACE)
     )
-    tensors = [torch.from_numpy(array) for array in arrays]
+    tensors = [_tensor(array) for array in arrays]
     names = {"torch": torch} | _named(case, tensors)
     if case.in_place:
         text = in_place or into
         if text is None:
             return None
-        return Prepared(text, names | {"out": tensors[0]}, tensors[0].numpy, _restorer(case, arrays[0]))
+        return Prepared(text, names | {"out": tensors[0]}, lambda: arrays[0], _restorer(case, arrays[0]))
     if plain is None:
         return None
     if case.operator == "chain":
@@ -164,9 +164,30 @@ def _torch(case: Case, arrays: Arrays) -> Prepared | None:
         names["compiled"] = compiled
         return Prepared(f"compiled({', '.join(case.names)})", names, lambda: compiled(*tensors).numpy())
     if case.elements >= LARGE and into is not None:
-        out = torch.from_numpy(_output(case, arrays))
-        return Prepared(into, names | {"out": out}, out.numpy)
-    return Prepared(plain, names, lambda: eval(plain, dict(names)).numpy())
+        out = _output(case, arrays)
+        return Prepared(into, names | {"out": _tensor(out)}, lambda: out)
+    return Prepared(plain, names, lambda: _array(eval(plain, dict(names)), case))
+
+
+def _tensor(array: np.ndarray) -> Any:
+    """The tensor over an array; torch takes none of bfloat16, whose bits it has."""
+    import torch
+
+    if array.dtype.name != "bfloat16":
+        return torch.from_numpy(array)
+    return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+
+
+def _array(tensor: Any, case: Case) -> np.ndarray:
+    """The array of a tensor."""
+    import torch
+
+    found: np.ndarray
+    if tensor.dtype is torch.bfloat16:
+        found = tensor.contiguous().view(torch.int16).numpy().view(case.dtype)
+    else:
+        found = tensor.numpy()
+    return found
 
 
 def _onnx_model(case: Case, arrays: Arrays) -> bytes:
@@ -308,13 +329,14 @@ PEERS: Peers[Case] = {
 }
 
 
-#: Who takes part in the section of the fast contract; "exact" in no other one.
-BESIDE_FAST = ("ogive", "exact", "torch", "onnxruntime")
+#: Who takes part in some sections; "exact" in that of the fast contract only. The others compute nothing in bfloat16.
+TAKING_PART = {"fast": ("ogive", "exact", "torch", "onnxruntime"), "bfloat16": ("ogive", "torch", "jax", "copyto")}
 
 
 def of_section(peers: Sequence[str], section: str) -> list[str]:
     """Those that a section compares."""
-    return [peer for peer in peers if (peer in BESIDE_FAST if section == "fast" else peer != "exact")]
+    taking_part = TAKING_PART.get(section)
+    return [peer for peer in peers if (peer != "exact" if taking_part is None else peer in taking_part)]
 
 
 def installed(peers: Mapping[str, tuple[tuple[str, ...], object]]) -> tuple[list[str], list[str]]:

@@ -88,6 +88,7 @@ _GOALS = (
     ("16 Mi", lambda row: row["section"] == "float32" and row["elements"] == 1 << 24),
     ("fast contract", lambda row: row["section"] == "fast"),
     ("float16", lambda row: row["section"] == "float16"),
+    ("bfloat16", lambda row: row["section"] == "bfloat16"),
     ("int8", lambda row: row["section"] == "int8"),
     ("fused", lambda row: row["section"] == "fused"),
     ("rows", lambda row: row["section"] == "softmax"),

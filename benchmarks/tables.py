@@ -286,6 +286,7 @@ _MAKERS = {
     "float32": ("float32", _elementwise),
     "fast": ("The fast contract, float32", _fast),
     "float16": ("float16", _elementwise),
+    "bfloat16": ("bfloat16", _elementwise),
     "int8": ("int8", _elementwise),
     "fused": ("One kernel for celu(x * w + b, alpha=1.5) * sigmoid(g)", _by_peer),
     "softmax": ("Rows", _by_peer),

@@ -56,7 +56,7 @@ def test_peers_are_asked_for_nothing_that_is_not_timed(table):
     assert set(table) <= timed
 
 
-@pytest.mark.parametrize("section", ["float32", "float16", "int8", "layouts"])
+@pytest.mark.parametrize("section", ["float32", "float16", "bfloat16", "int8", "layouts"])
 def test_ogive_computes_every_case(section, threads):
     kept = ogive.get_num_threads()
     for case in cases(section, (), (64,), kept):
