@@ -561,7 +561,7 @@ ROW_INDEX = Operation(
 
 #: The same as `select`; what only the first value needs is computed for a block of elements only if the condition
 #: holds for one of them.
-SELECT_RARE = Operation("select_rare", 3, in_programs=_selects_by_bit, cost=4.0)
+SELECT_RARE = Operation("select_rare", 3, in_programs=_selects_by_bit, cost=1.0)
 #: a * b + c, rounded once.
 FMA = Operation("fma", 3, in_programs=_is_real)
 #: Integer bits: shifts by a constant that is the attribute.

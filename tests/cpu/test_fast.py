@@ -86,8 +86,9 @@ def test_short_types_are_rounded_once_from_float32(op, parameters, bound, name):
     assert (np.isnan(got) == np.isnan(wanted)).all()
     distance = np.abs(got.view(np.int16)[differing].astype(int) - wanted.view(np.int16)[differing])
     assert (distance <= 1).all()
-    assert differing.mean() < 0.001
     exact = OPERATORS[op].exact(x, **parameters)
+    is_exact = (got.view(np.uint16) == exact.view(np.uint16))[is_number].all()  # most of bfloat16 are
+    assert is_exact or differing.mean() < 0.001
     assert (np.abs(exact.view(np.int16)[is_number].astype(int) - got.view(np.int16)[is_number]) <= 1).all()
 
 

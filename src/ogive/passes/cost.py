@@ -12,7 +12,7 @@ from ogive import operations as ops
 from ogive.expression import OPERATIONS, Expression, eager_operands, is_extreme, varying, walk
 from ogive.program import Program
 
-__all__ = ["cost", "usual_cost", "with_undecided"]
+__all__ = ["cost", "is_worth_it", "usual_cost", "with_undecided"]
 
 #: Instructions that take longer than a multiplication, or not as long. A conversion between float32 and float64 also
 #: takes a register apart, or joins two.
@@ -42,6 +42,17 @@ def usual_cost(program: Program) -> float:
     """What a program computes of an element of moderate size."""
     path = program.fast_path or program
     return cost(with_undecided(path.results, path.undecided))
+
+
+#: By so much a program of the fast contract costs less than what the exact one computes first. Then it is measured to be
+#: 1.25 times as fast or more; of less the exact kernel is the fast one, too: results of bfloat16 are computed alike under both.
+LEAST_GAIN = 1.1
+
+
+def is_worth_it(fast: Program, exact: Program) -> bool:
+    """Whether the fast contract has a program of its own beside the exact one."""
+    found = (cost(p.roots) if p.stages else usual_cost(p) for p in (fast, exact.paired or exact))
+    return LEAST_GAIN * next(found) < next(found)
 
 
 def _cost(current: Expression) -> float:

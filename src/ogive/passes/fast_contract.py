@@ -25,7 +25,7 @@ from ogive.numerics.elementary import fast as rules
 from ogive.numerics.elementary.fast import is_power_of_two
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import Machine
-from ogive.passes.cost import cost
+from ogive.passes.cost import is_worth_it
 from ogive.program import Program, stored_operand
 
 __all__ = ["fast"]
@@ -145,8 +145,7 @@ def fast(
         repair=exact.repair,
         decide=exact.decide,
     )
-    # Results of 16 bits are computed in float32 under both contracts.
-    return made if cost(made.roots) < cost(exact.roots) else exact
+    return made if is_worth_it(made, exact) else exact
 
 
 def _results(

@@ -17,7 +17,7 @@ from ogive.errors import FormulaError
 from ogive.expression import Expression, Format, depends_on_elements, walk
 from ogive.numerics.bounded import Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.passes.cost import cost
+from ogive.passes.cost import is_worth_it
 from ogive.passes.exact_rows import row_decider
 from ogive.passes.row_numbers import EXPONENTIALS, exponential, from_largest, row_exponential, within_row
 from ogive.passes.untested_rows import UntestedRows, untested_rows
@@ -48,7 +48,7 @@ def fast_rows(
         if exact is None:
             raise
         return exact
-    if exact is not None and cost(exact.roots) <= cost(made.roots):
+    if exact is not None and not is_worth_it(made, exact):
         return exact
     return replace(made, decide_row=row_decider(roots, inputs, outputs, reduces=reduces))
 
