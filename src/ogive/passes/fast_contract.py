@@ -5,8 +5,8 @@ magnitude of its argument it holds. Where an element does not keep to that (larg
 that of the exact contract. So special values and subnormal results are those of the exact contract, and the rules need no
 clamps for them. Both are computed in blocks; the choice is made for each element, so its bits do not depend on the others.
 
-What the rules do not know (logarithms, trigonometric functions, rows), and what is as fast in the exact contract (formulas
-without elementary functions, float64 and integers), is computed exactly.
+What the rules do not know (logarithms, trigonometric functions, rows), what is as fast in the exact contract (float64 and
+integers), and formulas without elementary functions in which digits may cancel, is computed exactly.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -127,7 +128,8 @@ def fast(
     """The program of the fast contract, made of that of the exact one."""
     if not {t.name for t in (*inputs, *outputs)} <= TYPES or exact.stages or exact.row_operands:
         return exact
-    if not any(n.operation in FUNCTIONS and depends_on_elements(n) for n in walk(*roots)):
+    has_functions = any(n.operation in FUNCTIONS and depends_on_elements(n) for n in walk(*roots))
+    if not has_functions and not _keeps_digits(roots):
         return exact
     try:
         results, is_unusual = _results(exact, roots, tuple(inputs))
@@ -146,6 +148,66 @@ def fast(
         decide=exact.decide,
     )
     return made if is_worth_it(made, exact) else exact
+
+
+#: Constants that numbers in the middle of the range may be multiplied or divided by.
+FACTORS = (2.0**-10, 2.0**10)
+
+
+class _Kept(Enum):
+    """What is known of a number in a formula of plain arithmetic."""
+
+    STORED = 1
+    """An operand, a constant of float32, or a choice of these: nothing is lost yet."""
+    MODERATE = 2
+    """Zero, or so large that a product with any operand underflows only where the exact one does."""
+    FINAL = 3
+    """A product that may be small, and so is no part of another one."""
+
+
+def _keeps_digits(roots: Sequence[Expression]) -> bool:
+    """Whether a formula without elementary functions loses less than a unit by each operation: nothing cancels.
+
+    Only of stored numbers there are sums and comparisons, and no product is multiplied that may have underflown.
+    """
+    known: dict[Expression, _Kept] = {}
+    for current in walk(*roots):
+        operands = [known[n] for n in current.operands if n in known]
+        if current.operation in (ops.LESS, ops.LESS_EQUAL):
+            if set(operands) != {_Kept.STORED}:
+                return False
+            continue
+        kept = _kept(current, operands)
+        if kept is None:
+            return False
+        known[current] = kept
+    return True
+
+
+def _kept(current: Expression, operands: Sequence[_Kept]) -> _Kept | None:
+    if current.operation == ops.INPUT or _is_short(current):
+        return _Kept.STORED
+    if current.operation in (ops.ABSOLUTE, ops.NEGATE):
+        return operands[0]
+    if current.operation == ops.SELECT and len(operands) == 2:
+        return operands[0] if operands[0] is operands[1] else _Kept.FINAL
+    if current.operation == ops.ADD:
+        has_constant = any(n.operation == ops.CONSTANT and n.attribute for n in current.operands)
+        return _Kept.MODERATE if has_constant and set(operands) == {_Kept.STORED} else None
+    if current.operation in (ops.MULTIPLY, ops.DIVIDE):
+        b = current.operands[1]
+        if b.operation == ops.CONSTANT and operands[0] is _Kept.MODERATE:
+            return _Kept.MODERATE if FACTORS[0] <= abs(b.attribute) <= FACTORS[1] else None
+        if current.operation == ops.MULTIPLY and _Kept.MODERATE in operands and _Kept.FINAL not in operands:
+            return _Kept.MODERATE if operands[0] is operands[1] else _Kept.FINAL
+    return None
+
+
+def _is_short(root: Expression) -> bool:
+    """Whether this is a constant that float32 has."""
+    if root.operation != ops.CONSTANT or not abs(root.attribute) < LARGEST_OPERAND:
+        return False
+    return bool(SINGLE.rounded(Fraction(root.attribute)) == root.attribute)
 
 
 def _results(
