@@ -22,9 +22,9 @@
 /* The most undecided elements that are gathered. */
 #define MOST_GATHERED 1024
 
-/* Where more than an eighth of a chunk is undecided, and more than so few, a retry computes all of it, and so many chunks after
+/* Where more than a tenth of a chunk is undecided, and more than so few, a retry computes all of it, and so many chunks after
  * it at once. */
-#define RETRIED_SHARE 8
+#define RETRIED_SHARE 10
 #define FEW 128
 #define RETRIED_AT_ONCE 15
 
