@@ -78,8 +78,9 @@ class Leading(NamedTuple):
 
     def rounded(self, kind: Any, x: np.ndarray, *factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The results in an element type of up to 32 bits, and where they are decided."""
-        low, high = (converted(end, kind) for end in self.ends(x, *factors))
-        return low, low == high
+        low, high = self.ends(x, *factors)
+        found = converted(low, kind)
+        return found, np.ones(x.shape, bool) if low is high else found == converted(high, kind)
 
 
 def leading_of(
