@@ -77,8 +77,11 @@ class Bounded(Totals):
         of_doubles: bool = False,
         knows_what_is_beyond_range: bool = False,
         is_of_rows: bool = False,
+        follows_exactness: bool = True,
     ) -> None:
-        """``is_long``: whether two words are those of the second level, or those of float64's own kernels (words.py)."""
+        """``is_long``: whether two words are those of the second level, or those of float64's own kernels (words.py).
+        ``follows_exactness``: whether that level of float64 says where numbers are exact.
+        """
         if form is not self.computes_in:
             raise ValueError(f"bounds are known of float{self.computes_in.bits}, not of {form.value}")
         super().__init__(form, goal)
@@ -95,7 +98,7 @@ class Bounded(Totals):
         """Whether results that overflow are meant to: that is no doubt then."""
         self.small = 2.0**-960 if self.extended else 2.0**-1022
         self.follows_zeros = self.extended and is_of_rows
-        self.follows_exactness = knows_what_is_beyond_range or (of_doubles and self.is_long)
+        self.follows_exactness = knows_what_is_beyond_range or (of_doubles and self.is_long and follows_exactness)
         self.knows_what_is_beyond_range = knows_what_is_beyond_range
         """Whether bounds say which numbers are vast or NaN (beyond_range.py). Else these are in doubt."""
         #: What a bound with a static part becomes where one has to be relative.
@@ -674,7 +677,7 @@ class Bounded(Totals):
     def _partly_unscaled(self, a: DoubleWord) -> DoubleWord:
         result = super()._partly_unscaled(a)
         found = self._exact_as(result, a)
-        if result is a or not (self.of_doubles and self.is_long):
+        if result is a or not (self.of_doubles and self.follows_exactness):
             return found
         # Numbers beside exponents are moderate: what is not, is in doubt, and the others lose next to nothing.
         size, zero = self.abs_(a.high), self.number(0.0)

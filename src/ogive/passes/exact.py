@@ -284,7 +284,8 @@ def repaired(
     if is_of_doubles(roots, inputs, outputs):
         doubles = TestedDoubles(Bounded(Format.F64, of_doubles=True), inputs, form)
         results, undecided = doubles.tested(roots, outputs)
-        around_them = TestedDoubles(Bounded(Format.F64, of_doubles=True), inputs, form, is_beside=True)
+        plain = Bounded(Format.F64, of_doubles=True, follows_exactness=False)
+        around_them = TestedDoubles(plain, inputs, form, is_beside=True)
         _, around = around_them.tested(_beside(roots, inputs, parameter_count), outputs)
         undecided = except_where(undecided, around)
     else:
