@@ -54,7 +54,7 @@ def fma(a, b, c, form):
 def scale(a, n, form):
     if not np.isfinite(a) or a == 0 or np.isnan(n):
         return a if not np.isnan(n) else NUMPY[form](np.nan)
-    power = Fraction(1 << int(n)) if n >= 0 else Fraction(1, 1 << -int(n))
+    power = Fraction(2) ** int(min(max(n, -5000), 5000))  # beyond, as there: an infinity or a zero
     return rounded(Fraction(float(a)) * power, form)
 
 
