@@ -33,6 +33,9 @@ UNDERFLOW = 2.0**-980
 #: The exponential of a square of up to FAR_TAIL**2 magnifies the square's error, 2**-102 or less, as much.
 FAR_TAIL_ERROR = 2.0**-80
 
+#: How many times as steep as high functions are that underflow: tails of up to FAR_TAIL, by `_gauss_tail`.
+STEEPEST = 2.0**11
+
 #: A power whose relative error is larger has no bound.
 LARGEST_OF_POWERS = 2.0**-20
 
@@ -368,8 +371,11 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
     lies = Interval(u_low, u_high)
     if error.absolute is None and 0 < error.static <= m.next_to_nothing:
         if not function.is_steep_at_zero and any(lies.within(i.low, i.high) for i, _ in function.conditions):
-            # No slope there is more than the value and 2.
-            relative, static = relative + 2 * error.static, static + 2.2 * error.static
+            if m.of_doubles and m.is_long and function.underflows and result.exponent is not None:
+                # No slope is more than STEEPEST times the value, which may be far below what the operand has lost.
+                relative += STEEPEST * error.static
+            else:  # No slope there is more than the value and 2.
+                relative, static = relative + 2 * error.static, static + 2.2 * error.static
             error = replace(error, static=0.0)
         else:
             u = m.without_static(u)
