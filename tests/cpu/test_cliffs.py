@@ -56,6 +56,7 @@ ONCE_IN_FLOAT64 = {
     "zeros that products become": ("vjp(star_relu)", "subnormal"),
     "zeros of exact sums": ("mean", "integers"),
     "divided by exact zeros": ("vjp(asin)", "integers"),
+    "infinite squares": ("vjp(erfinv)", "integers"),
     "tails below all numbers": ("grad(log_ndtr)", "saturated"),
 }
 

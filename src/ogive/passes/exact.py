@@ -33,7 +33,7 @@ from ogive.numerics.short import Short
 from ogive.numerics.truths import either, except_where
 from ogive.passes.cost import with_undecided
 from ogive.passes.fast_path import fast_path
-from ogive.passes.identities import beside_one
+from ogive.passes.identities import beside_one, infinite_at_ends
 from ogive.passes.moderate import moderate
 from ogive.passes.paired_results import paired_results
 from ogive.passes.short_results import short_results
@@ -283,7 +283,7 @@ def repaired(
     form = parameters_in(inputs, outputs)
     if is_of_doubles(roots, inputs, outputs):
         doubles = TestedDoubles(Bounded(Format.F64, of_doubles=True), inputs, form)
-        results, undecided = doubles.tested(roots, outputs)
+        results, undecided = doubles.tested(infinite_at_ends(roots), outputs)
         plain = Bounded(Format.F64, of_doubles=True, follows_exactness=False)
         around_them = TestedDoubles(plain, inputs, form, is_beside=True)
         _, around = around_them.tested(_beside(roots, inputs, parameter_count), outputs)

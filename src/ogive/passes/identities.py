@@ -18,7 +18,7 @@ from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, constant, is_extreme, node, walk
 from ogive.passes.row_numbers import CHOICES, multiple, row_exponential
 
-__all__ = ["beside_one", "without_cancellation", "without_sums"]
+__all__ = ["beside_one", "infinite_at_ends", "without_cancellation", "without_sums"]
 
 #: Logarithms and their bases. The natural one's is not used.
 LOGARITHMS: Mapping[Operation, int] = {functions.LOG: 0, functions.LOG2: 2, functions.LOG10: 10}
@@ -39,6 +39,21 @@ def beside_one(roots: Sequence[Expression]) -> list[Expression]:
     that: products beside ties are decided by it.
     """
     return _rewritten(roots, _one_and_more)
+
+
+def infinite_at_ends(roots: Sequence[Expression]) -> list[Expression]:
+    """The formulas with ``abs(erfinv(u))`` in the place of ``exp(erfinv(u)**2)`` at 1 and -1, for the repair of float64, which
+    does not follow what is infinite into exponentials.
+    """
+    return _rewritten(roots, _as_infinite)
+
+
+def _as_infinite(a: Expression) -> Expression:
+    n = _squared(a.operands[0]) if a.operation == functions.EXP else None
+    if n is None or n.operation != functions.ERFINV:
+        return a
+    is_end = node(ops.EQUAL, (_of(ops.ABSOLUTE, n.operands[0]), constant(1)), None, Format.TRUTH)
+    return _where(is_end, _of(ops.ABSOLUTE, n), a)
 
 
 def _one_and_more(a: Expression) -> Expression:
