@@ -230,3 +230,14 @@ def test_numbers_that_have_no_rule_are_refused() -> None:
         m.constant(1e30)
     with pytest.raises(Unpaired, match="a quotient by a number that may be small or large"):
         m.reciprocal(x)
+
+
+def test_arguments_that_are_never_in_the_window_of_exp_are_left_to_float64() -> None:
+    """The bounds of such an interval were crossed, and exp of its lower end overflowed in the lowering."""
+    op = ogive.operator(types=["float32"])(lambda x: _square_and_power(_square_and_power(_square_and_power(x))))
+    assert op.program(op.signatures[0]).paired is None
+    assert np.isposinf(op(np.float32([-1, 0, 2]))).all()
+
+
+def _square_and_power(x: Any) -> Any:
+    return x * x + ogive.formula.exp(x) + 100

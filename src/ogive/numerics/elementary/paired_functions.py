@@ -199,6 +199,8 @@ def _core(m: PairedArithmetic, u: Paired, bias: float = 0.0) -> _PairedExponenti
 
 
 def _inside(u: Paired) -> Interval:
+    if u.interval.low > MOST or u.interval.high < -MOST:
+        raise Unpaired("an argument that is never in the window of exp")
     return Interval(max(u.interval.low, -MOST), max(min(u.interval.high, MOST), -MOST))
 
 
