@@ -4,19 +4,15 @@ import gc
 import os
 import sys
 import tempfile
-from pathlib import Path
 
 import hypothesis
 import pytest
-from _pytest.doctest import DoctestModule
-
-TESTS = Path(__file__).parent
 
 # How long an example takes says how busy the machine is.
 hypothesis.settings.register_profile("ogive", deadline=None)
 hypothesis.settings.load_profile("ogive")
 
-pytest_plugins = ["tests.matrices"]
+pytest_plugins = ["tests.collecting", "tests.matrices"]
 
 # Collecting makes tens of thousands of objects that live as long as the session. The collector of garbage would walk over
 # them again and again: that was half of the time of collecting. Lowering makes many, too: it was a fifteenth of the tests'.
@@ -44,19 +40,6 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ["OGIVE_CACHE"] = _cache.name
 os.environ.pop("OGIVE_TARGET", None)
 os.environ.pop("OGIVE_NUM_THREADS", None)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(collector):
-    """A file of tests that cannot be imported is an error, though pytest skips modules whose examples cannot be.
-
-    Modules of the package need packages that may be missing; files of tests say so by pytest.importorskip.
-    """
-    report = yield
-    is_test = isinstance(collector, DoctestModule) and TESTS in collector.path.parents
-    if report.skipped and is_test and "unable to import module" in str(report.longrepr):
-        report.outcome, report.longrepr = "failed", f"{collector.path} cannot be imported"
-    return report
 
 
 @pytest.fixture(autouse=True, scope="session")
