@@ -38,7 +38,7 @@ warnings:  ## the native extension compiles without a warning (needs meson and n
 test:  ## the README's tests; `make test TESTS=tests/cpu/test_rows.py` for some
 	$(PYTHON) -m pytest -q $(or $(TESTS),-n auto tests --pyargs ogive)
 
-# What takes milliseconds a test, and an eighth of the texts of all programs: the first look before a commit.
+# Tests that take milliseconds each, and an eighth of the texts of all programs: the first look before a commit.
 QUICK = tests/free tests/messages tests/numerics/test_machine.py tests/engine/test_schedule.py tests/engine/test_fusion_groups.py \
 	tests/engine/test_fusion.py tests/directml/test_binding.py tests/directml/test_tensor.py tests/webnn/test_checks.py \
 	tests/golden/test_near_zero.py tests/cpu/test_ties.py

@@ -3,7 +3,7 @@
     python accuracy/count_float32.py [--sets] [--derivatives] [--workers N] [NAME ...]
 
 Every operator of one tensor with its default parameters; with --sets also with three other sets of parameters; with
---derivatives the derivatives of the activations, too. Names choose some. What is in the file already, and whose kernel still gives the same
+--derivatives the derivatives of the activations, too. Names choose some. Rows that are in the file already, and whose kernel still gives the same
 results (by its fingerprint), is not counted again. One takes one to three minutes on two threads. Then run accuracy/make_document.py.
 """
 
@@ -27,13 +27,13 @@ from ogive.operator import Operator
 DATA = Path(__file__).resolve().parent / "float32.json"
 FLOAT32 = element_type("float32")
 
-#: What people sweep first.
+#: Operators that people sweep first.
 FIRST = (
     *("exp", "sigmoid", "tanh", "swish", "gelu", "softplus", "mish", "celu", "elu", "selu", "erf", "log", "hard_swish"),
     *("expm1", "log1p", "sqrt", "softsign", "relu"),
 )
 
-#: Of parameters that an operator requires.
+#: Values for parameters that an operator requires.
 REQUIRED = {"threshold": {"min": 0.5}}
 
 #: The other sets, as multiples of the default parameters and what is added; none of a power of two.
@@ -69,7 +69,7 @@ def other_sets(op: Operator) -> Iterator[dict[str, Any]]:
 
 
 def cases(sets: bool, derivatives: bool) -> Iterator[tuple[Operator, dict[str, Any]]]:
-    """What is counted: an operator and its parameters."""
+    """A row of the count: an operator and its parameters."""
     ops = operators()
     for op in ops:
         yield op, REQUIRED.get(op.name, {})

@@ -40,7 +40,7 @@ INTEGERS: list[tuple[str, str, dict[str, Any]]] = [
 
 
 def cases() -> list[tuple[str, str, dict[str, Any]]]:
-    """What is counted, in the catalogue's order."""
+    """The rows of the count, in the catalogue's order."""
     found: list[tuple[str, str, dict[str, Any]]] = []
     for op in OPERATORS.values():
         if op.inputs > 1 or op.is_row_wise:

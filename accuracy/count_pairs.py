@@ -27,7 +27,7 @@ FLOAT32 = element_type("float32")
 #: Samples of a round.
 SAMPLES = 1_000_000
 
-#: What people use first.
+#: Operators that people use first.
 FIRST = ("pow", "div", "atan2", "hypot", "prelu", "logaddexp", "logaddexp2", "swiglu", "geglu")
 
 

@@ -6,7 +6,7 @@ A rule's relative error has three parts, of which this adds up the largest of ea
 
 * what its polynomials leave, with the coefficients as they are: enclosed by balls of Arb, over the whole interval that
   reduced operands lie in, in pieces (Taylor's series of the difference on each, with its remainder);
-* what rounding adds. U is 2**-53. Polynomials by Horner's rule: a running bound over pieces of the interval. Of what is
+* what rounding adds. U is 2**-53. Polynomials by Horner's rule: a running bound over pieces of the interval. In a sum of what is
   added to a larger number as a correction, its share of the result counts the roundings before the last addition;
 * what the reduction of the operand leaves: log(2) and pi/2 are constants of so many bits.
 
@@ -45,7 +45,7 @@ PIECES = 128
 
 #: Half of log(2), and how much further a reduced operand may lie: n is rounded with an error.
 R = math.log(2) / 2 * (1 + 2.0**-20)
-#: What log(2), rounded to float64, is wrong by.
+#: The error of log(2), rounded to float64.
 LOG_2_ERROR = 2.3191e-17
 #: The largest number of powers of two in an exponential of float64 that is a normal number.
 MOST_POWERS = 1023
@@ -131,7 +131,7 @@ def after(first: int, numbers: Callable[[int], Fraction]) -> Callable[[int], Fra
 def of_rest(
     name: str, form: Any, numbers: Callable[[int], Fraction], first: int, high: float, ratio: float, scale: Any = 1
 ) -> float:
-    """What a polynomial in the square leaves of a function that has `first` terms before it, relative to the function."""
+    """The rest that a polynomial in the square leaves of a function that has `first` terms before it, relative to the function."""
     coefficients = POLYNOMIALS[name][form]
 
     def difference(z: Any) -> Any:
@@ -145,7 +145,7 @@ def of_rest(
 
 
 def exp_polynomial(coefficients: Sequence[float], reach: float, relative_to: str) -> float:
-    """Of exp or expm1, for a polynomial that is (expm1(r) - r) / r**2, and reduced operands up to a magnitude."""
+    """The bound of exp or expm1, for a polynomial that is (expm1(r) - r) / r**2, and reduced operands up to a magnitude."""
 
     def difference(r: Any) -> Any:
         rest = at(coefficients, r) - series(after(2, factorial), r, 0.3)
@@ -157,7 +157,7 @@ def exp_polynomial(coefficients: Sequence[float], reach: float, relative_to: str
 
 @cache
 def coth_approximation() -> float:
-    """Of ``s coth(s)`` in s**2."""
+    """The coefficients of ``s coth(s)`` in s**2."""
     numbers = POLYNOMIALS["COTH"][LONG]
 
     def difference(z: Any) -> Any:
@@ -363,13 +363,13 @@ def tanh_promoted() -> float:
 
 
 def log_promoted() -> float:
-    """Of k log(2) and the rest the smaller, in magnitude, is as large as the sum: both errors are of that."""
+    """The smaller of k log(2) and the rest, in magnitude, is as large as the sum: both errors are of that."""
     of_rest_ = log_approximation(LONG) + quotient_rounding("LOG1P_QUOTIENT", -0.2929, 0.4143)
     return of_rest_ + max(k * LOG_2_ERROR / (k * math.log(2) - R) for k in (1, 1075)) + U
 
 
 def log1p_promoted() -> float:
-    """What 1 + f is made of is rounded once, and the last bit of 1 / 2**k - 1 lost where k is large: 3 U at most of the sum."""
+    """The parts of 1 + f are rounded once, and the last bit of 1 / 2**k - 1 lost where k is large: 3 U at most of the sum."""
     to_one = to_one_approximation() + quotient_rounding("LOG1P_TO_ONE", 0.0, 1 + 2.0**-10)
     return max(log_promoted() + 3 * U, to_one)
 
@@ -411,7 +411,7 @@ def least_reduced_angle() -> float:
 
 
 def reduction_promoted() -> float:
-    """What pi/2 in two parts lacks, n times, beside the smallest angle that is left; two roundings."""
+    """The part of pi/2 that two words lack, n times, beside the smallest angle that is left; two roundings."""
     lacking = 1 / TWO_OVER_PI
     for _ in range(2):
         lacking -= Fraction(float(lacking))
@@ -654,7 +654,7 @@ def sinh_long() -> float:
 
 
 def sinh_of_parts(s: float, c: float) -> float:
-    """What errors of sinh(r) and cosh(r) make of the sum."""
+    """The error of the sum by those of sinh(r) and cosh(r)."""
     worst = 0.0
     for n in range(40):
         w = 4.0**-n
@@ -668,7 +668,7 @@ def sinh_of_parts(s: float, c: float) -> float:
 
 
 def erfc_polynomial_long() -> float:
-    """What the polynomial leaves."""
+    """The rest that the polynomial leaves."""
     numbers = erfc_numbers()
 
     def difference(t: Any) -> Any:
@@ -830,7 +830,7 @@ def log1p_short() -> float:
 
 
 def squares_short(numbers: Sequence[float], high: float) -> float:
-    """What rounding makes of a polynomial by powers of the square of linear functions."""
+    """The rounding errors of a polynomial by powers of the square of linear functions."""
     pairs_ = [tuple(numbers[i : i + 2]) for i in range(0, len(numbers), 2)]
     worst = 0.0
     for low, end in pieces(0.0, high, 1024):
@@ -890,7 +890,7 @@ def words_at(numbers: Sequence[Fraction], x: Any) -> Any:
 
 
 def words_rounding(name: str, low: float, high: float, first: int = 0) -> float:
-    """What rounding makes of `words.polynomial`, whose coefficients are exact, from the first of these coefficients on."""
+    """The rounding errors of `words.polynomial`, whose coefficients are exact, from the first of these coefficients on."""
     short = sum(len(parts) == 2 for parts in WORDS[name])
     return in_pairs(of_words(name)[first:], short - first, low, high, rounded=0.0)
 
@@ -1036,7 +1036,7 @@ def in_words() -> dict[str, float]:
 
 
 def largest_rest(of_two_words: bool) -> float:
-    """What log(2) / 32 lacks, n times, what a power lacks, and the low word of the operand: two units at most."""
+    """The parts that log(2) / 32, n times, and a power lack, and the low word of the operand: two units at most."""
     most = 2048 * abs(paired.STEP_LACKS) + max(map(abs, TABLES["POWERS_LACK"])) + 2.0**-34
     return most + 2 * SINGLE_UNIT * paired.MOST if of_two_words else most
 
@@ -1054,7 +1054,7 @@ def paired_coefficients() -> tuple[float, float, float]:
 
 
 def paired_series(reach: float, per_operand: bool = False) -> float:
-    """What the polynomial leaves of ``exp(r) - 1 - r``; relative to r if it is to be."""
+    """The rest that the polynomial leaves of ``exp(r) - 1 - r``; relative to r if it is to be."""
 
     def difference(r: Any) -> Any:
         rest = at(paired_coefficients(), r) - series(after(2, factorial), r, 0.3)
@@ -1064,7 +1064,7 @@ def paired_series(reach: float, per_operand: bool = False) -> float:
 
 
 def paired_polynomial(reach: float) -> float:
-    """What rounding makes of the polynomial."""
+    """The rounding errors of the polynomial."""
     inner = paired.SIXTH + reach * paired.TWENTY_FOURTH
     return half_unit(inner) * reach + half_unit(0.5 + inner * reach)
 

@@ -205,7 +205,7 @@ def fits() -> list[Fit]:
     def rest_of_series(
         name: str, function: Function, first: dict[int, mp.mpf], limit: mp.mpf, counts: dict[str, int], where: str
     ) -> Fit:
-        """What an odd or an even function has beyond its first terms: a polynomial in x**2."""
+        """The rest of an odd or an even function beyond its first terms: a polynomial in x**2."""
         power = max(first) + 2
         call = f"{name.lower().removesuffix('_short')}(x)"
 

@@ -2,7 +2,7 @@
 
     python accuracy/derive_fast_coefficients.py [--write]
 
-The method is that of derive_coefficients.py. All coefficients are float32 numbers. Of a quotient the lower polynomial is
+The method is that of derive_coefficients.py. All coefficients are float32 numbers. The lower polynomial of a quotient is
 rounded first, and the upper one is fitted again so that it makes up for that.
 """
 
@@ -28,7 +28,7 @@ from derived_tables import Sections, write_or_compare_tables
 
 SINGLE = 24
 
-#: A factor of both polynomials of a quotient changes what rounding loses, of coefficients and of sums. Of 200 powers of 2, from
+#: A factor of both polynomials of a quotient changes what rounding loses, of coefficients and of sums. Out of 200 powers of 2, from
 #: 1 to 2, 2**(159 / 200) leaves gelu 4.9 ULP over all inputs; others leave it up to 5.6.
 SCALE = 159, 200
 

@@ -4,11 +4,11 @@
 
 A function f of a positive operand w has a polynomial in u = w - X in each of 32 intervals. Its first coefficients are float32
 numbers and have no low words: X is chosen so that f(X) and f'(X) lie next to such numbers, by a search among many. The others
-are fitted one after the other, each rounded before the next. Beside zero, where f is zero, X is zero, and what the slope lacks
+are fitted one after the other, each rounded before the next. Next to zero, where f is zero, X is zero, and what the slope lacks
 has a table of its own. Where f is nearly 1, f(X) is 1 and X lies beyond the interval.
 
-The bound of an interval has two parts. What the polynomial leaves is enclosed by balls of Arb (Taylor's series of the difference
-on pieces of the interval, with its remainder). What rounding adds follows the rule's operations (`rounding`), on the same
+The bound of an interval has two parts. The polynomial's rest is enclosed by balls of Arb (Taylor's series of the difference
+on pieces of the interval, with its remainder). The rounding errors follow the rule's operations (`rounding`), on the same
 pieces. Both are relative to f. u is exact where X is zero, where w lies between X / 2 and 2 X, and in the first interval, of
 which X is a whole number of units, for w above X / 2; else it is rounded.
 
@@ -16,7 +16,7 @@ The powers 2**(j / 32), rounded to float32, and what these lack, relative to the
 off the bits already, in the place where the rule adds ``n + 2048`` to them, whose lowest five bits are j.
 
 Logarithms have tables of 32 factors c, near 1 / m, and of -log(c), for the numbers m between 0.6875 and 1.375, and a polynomial P
-of r = c m - 1 (`logarithm`). What the rule is wrong by is a share of r**2 and a share of the result.
+of r = c m - 1 (`logarithm`). The rule's error is a share of r**2 and a share of the result.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ CANDIDATES = 2_000_000
 PIECES, TERMS = 16, 16
 BITS = 200
 
-#: Of a binade of w + 1 there are eight intervals, and 1 is in that with this number.
+#: A binade of w + 1 has eight intervals, and 1 is in that with this number.
 OF_BINADE, FIRST = 8, 24
 
 Function = Callable[[Any], Any]
@@ -244,7 +244,7 @@ def differences(shape: Shape, piece: Piece, around: Any, half: float) -> list[An
 
 
 def left(shape: Shape, piece: Piece, low: float, high: float) -> tuple[float, float]:
-    """What the polynomial leaves on a part of the interval, absolutely, and how wrong its slope is."""
+    """The rest that the polynomial leaves on a part of the interval, absolutely, and how wrong its slope is."""
     middle, half = (arb(low) + arb(high)) / 2, (arb(high) - arb(low)) / 2 * arb(1 + 2.0**-30)
     known = differences(shape, piece, middle, float(half))
     value = sum((c * half**k for k, c in enumerate(known)), arb(0))
@@ -262,9 +262,9 @@ def left_beside_zero(shape: Shape, piece: Piece, high: float) -> tuple[float, fl
 
 
 def rounding(piece: Piece, low: float, high: float, *, beside_zero: bool = False) -> tuple[float, float]:
-    """What rounding adds there, absolutely, to ``c0 + u (c1 + u c2 + u**2 q)``, q by Horner's rule; and the largest low word.
+    """The rounding errors there, absolutely, to ``c0 + u (c1 + u c2 + u**2 q)``, q by Horner's rule; and the largest low word.
 
-    The first sums are leading parts, which lose what is added to low words: these are rounded themselves. Beside zero all
+    The first sums are leading parts, which lose what is added to low words: these are rounded themselves. Next to zero all
     of that is a larger share of u the larger u is.
     """
 
@@ -385,7 +385,7 @@ def logarithm() -> Sections:
     wanted = (np.log1p(places) - places + places**2 / 2) / places**3
     matrix = np.stack([places**k * abs(places) ** 0.5 for k in range(4)], 1)
     polynomial_ = [single(x) for x in np.linalg.lstsq(matrix, wanted * abs(places) ** 0.5, rcond=1e-18)[0]]
-    # What the polynomial leaves, of r**3: by the series of log(1 + r) up to r**16, and what is behind it.
+    # The rest that the polynomial leaves, of r**3: by the series of log(1 + r) up to r**16, and what is behind it.
     pieces = 64
     left_of = 0.0
     for k in range(pieces):
@@ -436,7 +436,7 @@ def logarithm() -> Sections:
             "LOG_LOWS": {"what": "what these lack", "F32": lows},
             "LOG_OF_TWO": {"what": "log(2) likewise, in two parts", "F32": [high_of_two, low_of_two]},
             "LOG_POLYNOMIAL": {"what": "(log(1 + r) - r + r**2 / 2) / r**3", "F32": polynomial_},
-            # Of the sum t w + rest, rounded at last, and of what is below the last bit of 1 + x: no more than U r.
+            # The errors of the sum t w + rest, rounded at last, and of what is below the last bit of 1 + x: no more than U r.
             "LOG_ERRORS": {
                 "what": "relative to r**2 and to the result: errors, and low words",
                 "F32": [single(x * 1.01) for x in (of_square + U * w + 2 * U * reach, relative, w, share)],

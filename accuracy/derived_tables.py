@@ -1,4 +1,4 @@
-"""What the scripts that derive numbers of src/ogive/numerics/elementary have in common: write them, or compare them."""
+"""The common part of the scripts that derive numbers of src/ogive/numerics/elementary: write them, or compare them."""
 
 from __future__ import annotations
 

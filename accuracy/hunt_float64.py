@@ -47,7 +47,7 @@ ALLOWED = 0.51
 #: The smallest unit in the last place.
 LEAST = Fraction(1, 1 << 1074)
 
-#: What overflows in float64, and more.
+#: The power of two that overflows in float64.
 OVERFLOWS = np.ldexp(np.longdouble(1), 1024)
 
 DIGITS = 40
@@ -200,7 +200,7 @@ class Sieve(BoundRules):
 
     @staticmethod
     def _grown(x: Any, e: Any, f: Any) -> Any:
-        """Of exponentials; beyond the least number of long double nothing is left."""
+        """For exponentials; beyond the least number of long double nothing is left."""
         return np.where(x + 2 * e < -20_000, 0, f * np.where(e <= 1, e + e * e, np.inf))
 
     @staticmethod
@@ -254,7 +254,7 @@ class Sieve(BoundRules):
 
 
 class Sifted(NamedTuple):
-    """What the sieve says of a row's results."""
+    """The sieve's findings about a row's results."""
 
     error: np.ndarray
     """In units in the last place, as estimated; infinite or NaN where nothing is known of it."""
@@ -287,7 +287,7 @@ def sifted(row: Row, operands: list[np.ndarray], results: np.ndarray) -> Sifted:
 
 
 def chosen(found: Sifted, rng: np.random.Generator) -> tuple[np.ndarray, int]:
-    """Which inputs the judge decides, and how many undecided ones it leaves."""
+    """The inputs that the judge decides, and how many undecided ones it leaves."""
     open_ones = found.is_number & ~found.is_within
     has_estimate = np.isfinite(found.error)
     estimated = np.flatnonzero(open_ones & has_estimate)

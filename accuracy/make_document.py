@@ -71,12 +71,12 @@ GOALS: dict[str, dict[str, float]] = {
 #: The exponents of the inputs in the picture: from the first, to below the second.
 SMALLEST, LARGEST = -24, 10
 
-#: What is drawn: where peers and Ogive differ.
+#: The drawn rows: where peers and Ogive differ.
 DRAWN = ("celu", "selu", "tanh", "sigmoid", "swish", "softplus", "mish", "gelu", "gelu approximate=tanh")
 
 
 def key(report: ErrorReport) -> str:
-    """What was measured, without the element type."""
+    """The measured formula, without the element type."""
     return report.key.removesuffix(f" {report.dtype}")
 
 
@@ -96,7 +96,7 @@ def goal(report: ErrorReport) -> float:
 
 
 def command(report: ErrorReport) -> str:
-    """What measures it again."""
+    """The command that measures it again."""
     words = ["ogive accuracy", report.operator]
     words += [f"--parameter {name}={value}" for name, value in report.parameters.items()]
     words += [f"--dtype {report.dtype}"] if report.dtype != "float32" else []
@@ -157,7 +157,7 @@ def worst_float64(reports: dict[tuple[str, str], ErrorReport]) -> str:
 
 
 def hunted() -> str:
-    """What accuracy/hunt_float64.py has found: how much it judged, and the rows that go beyond 0.51 units."""
+    """The findings of accuracy/hunt_float64.py: how much it judged, and the rows that go beyond 0.51 units."""
     rows = json.loads(HUNTED.read_text(encoding="utf-8"))
     beyond = [row for row in rows if row["beyond"]]
     operators = [row for row in rows if ":" not in row["row"]]
@@ -324,7 +324,7 @@ def document(folder: Path = RESULTS) -> str:
 
 
 def drawn_reports(folder: Path = RESULTS) -> dict[str, list[ErrorReport]]:
-    """What the picture shows: for each operator Ogive's report and the peers'."""
+    """The rows of the picture: for each operator Ogive's report and the peers'."""
     measured = [load(folder / f"{by}.csv") for by in ("ogive", *PEERS)]
     return {name: [of[f"{name} float32"] for of in measured if f"{name} float32" in of] for name in DRAWN}
 

@@ -2,7 +2,7 @@
 
     python accuracy/measure_fast_derivatives.py [--stride 61]
 
-Every ``stride``-th of the 2**32 inputs is taken; the reference is Ogive's derivative in float64. Beside a zero of the
+Every ``stride``-th of the 2**32 inputs is taken; the reference is Ogive's derivative in float64. Next to a zero of the
 derivative terms cancel, and the absolute error is measured: within a quarter of it, in units of 2**-24. Elsewhere errors are
 in units in the last place of float32 at the exact derivative. PyTorch's are measured in the same way. The figures are kept
 in accuracy/fast_derivatives.json; ``--table`` writes the table of them alone.

@@ -183,7 +183,7 @@ def _printed(table: Table) -> Printed:
 
 
 def _write(file: Path, found: dict[str, Any], peers: list[str], threads: int, rounds: int) -> None:
-    """What was measured now takes the place of what the file holds of the same cases."""
+    """New measurements take the place of what the file holds of the same cases."""
     from importlib.metadata import PackageNotFoundError, version
 
     before = json.loads(file.read_text())["sections"] if file.exists() else {}

@@ -1,4 +1,4 @@
-"""What is timed: sections of cases. Nothing here knows a peer."""
+"""The timed things: sections of cases. Nothing here knows a peer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Case:
     section: str
     operator: str
     names: tuple[str, ...]
-    """Of the tensors, as the operator has them."""
+    """The names of the tensors, as the operator has them."""
     shapes: tuple[tuple[int, ...], ...]
     parameters: tuple[tuple[str, float], ...] = ()
     dtype: str = "float32"

@@ -233,6 +233,6 @@ def summaries(cells: Sequence[Row]) -> list[Row]:
 
 
 def stored(cells: Sequence[Row]) -> list[Row]:
-    """What a file keeps: the summaries, and the worst cells."""
+    """The parts that a file keeps: the summaries, and the worst cells."""
     worst = [{"section": "cliffs", **row} for row in worst_first(cells)[:WORST]]
     return summaries(cells) + [row | {"kernels": digest_of(row)} for row in worst]

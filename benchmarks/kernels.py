@@ -1,4 +1,4 @@
-"""Which kernels a case is computed by: a digest of their programs, so that figures can be told from those of other kernels.
+"""The kernels that compute a case: a digest of their programs, so that figures can be told from those of other kernels.
 
 ``python -m benchmarks.kernels`` prints those of all models; each is traced in a process of its own, where no kernel has
 been made before.
@@ -64,7 +64,7 @@ def _of_operator(name: str, dtype: str, contract: str) -> str:
 
 @cache
 def _of_function(name: str, dtype: str) -> str:
-    """Of a cell of the cliffs; "" where there is no such function any more."""
+    """The digest for a cell of the cliffs; "" where there is no such function any more."""
     from benchmarks.cliffs import functions
     from ogive.cli.deciding_levels import signature_of
 

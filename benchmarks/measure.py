@@ -35,13 +35,13 @@ WARM_UP = 8e-3
 #: kernel counts what other threads use at its ticks, 4 or 10 ms apart: within 3 ms a thread that spins looks idle.
 LOOK = 12e-3
 IDLE_SHARE = 0.1
-#: Who still spins then is not waited for.
+#: A peer that still spins then is not waited for.
 LONGEST_PAUSE = 0.3
 
 #: Calls in place between which nothing is restored.
 CALLS_IN_PLACE = 16
 
-#: What no call takes is what the clock takes by itself.
+#: The time of no call is the clock's own.
 NOTHING = Timer("pass")
 
 #: How many elements of a result are compared with exact ones.
@@ -74,8 +74,8 @@ def _turn(prepared: Prepared, repeats: int) -> float:
 
 
 def _some_calls(prepared: Prepared, repeats: int) -> float:
-    """Seconds a call. What calls in place have done is undone every few calls: or all would end at zero, infinity
-    or subnormal numbers, at which some are slow. What the clock takes by itself, which is 3 ns a call then, is not
+    """Seconds a call. The effect of calls in place is undone every few calls: or all would end at zero, infinity
+    or subnormal numbers, at which some are slow. The clock's own time, which is 3 ns a call then, is not
     counted.
     """
     if prepared.restore is None:
@@ -133,7 +133,7 @@ def _serve(pipe: Connection, peer: str) -> None:
 
 
 class Outcome:
-    """What became of a case: seconds per call, results to compare, and why others did not take part."""
+    """The outcome of a case: seconds per call, results to compare, and why others did not take part."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}

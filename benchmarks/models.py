@@ -16,7 +16,7 @@ __all__ = ["MODELS", "MODEL_SIZES", "Model", "ModelCase", "model_cases"]
 
 MODEL_SIZES = (16, 1000, 1 << 16, 1 << 20, 1 << 24)
 
-#: Of arrays whose size is a multiple of it; others are one row.
+#: The length of rows in arrays whose size is a multiple of it; others are one row.
 COLUMNS = 1 << 10
 
 OPSET = 22
@@ -201,7 +201,7 @@ class ModelCase:
     operator: str
     """The model's name."""
     elements: int
-    """Of the first input."""
+    """The number of elements of the first input."""
     threads: int = 2
     section: str = "models"
     dtype: str = "float32"

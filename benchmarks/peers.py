@@ -44,7 +44,7 @@ class Prepared:
     statement: str
     """As somebody would write it."""
     names: Mapping[str, Any]
-    """What its names mean; this keeps alive what the call needs."""
+    """The values of its names; this keeps alive what the call needs."""
     result: Callable[[], np.ndarray]
     restore: Callable[[], object] | None = None
     """Undoes what calls in place have done."""
@@ -57,7 +57,7 @@ Arrays = list[np.ndarray]
 
 
 class Timed(Protocol):
-    """What every case says of itself."""
+    """The facts that every case says of itself."""
 
     @property
     def threads(self) -> int: ...
@@ -81,7 +81,7 @@ def flat(results: Arrays) -> np.ndarray:
 def _output(case: Case, arrays: Arrays) -> np.ndarray:
     if case.in_place:
         return arrays[0]
-    # What keeps the order of the dimensions in memory; but a transposed view is to be turned.
+    # A copy that keeps the order of the dimensions in memory; but a transposed view is to be turned.
     return np.empty_like(arrays[0]) if case.layout == "channels last" else np.empty(case.result_shape, case.dtype)
 
 
@@ -329,7 +329,7 @@ PEERS: Peers[Case] = {
 }
 
 
-#: Who takes part in some sections; "exact" in that of the fast contract only. The others compute nothing in bfloat16.
+#: The peers that take part in some sections; "exact" in that of the fast contract only. The others compute nothing in bfloat16.
 TAKING_PART = {"fast": ("ogive", "exact", "torch", "onnxruntime"), "bfloat16": ("ogive", "torch", "jax", "copyto")}
 
 
@@ -348,7 +348,7 @@ def installed(peers: Mapping[str, tuple[tuple[str, ...], object]]) -> tuple[list
 
 
 def limit_threads(threads: int) -> None:
-    """What has to be set before a peer is imported."""
+    """Variables that have to be set before a peer is imported."""
     os.environ["OMP_NUM_THREADS"] = str(threads)
     os.environ["NUMEXPR_MAX_THREADS"] = os.environ["NUMEXPR_NUM_THREADS"] = str(threads)
     os.environ["JAX_PLATFORMS"] = "cpu"

@@ -78,7 +78,7 @@ def _machine(data: dict[str, Any]) -> str:
     )
 
 
-#: What is summed up: (name, the cells that it is about).
+#: The summed rows: (name, the cells that it is about).
 _GOALS = (
     ("every float32 cell", lambda row: row["section"] == "float32"),
     ("16 elements", lambda row: row["section"] == "float32" and row["elements"] == 16),

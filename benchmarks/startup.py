@@ -1,4 +1,4 @@
-"""What is paid once: starting a process, importing, compiling a kernel, finding it in the cache. And what a call costs
+"""The costs that are paid once: starting a process, importing, compiling a kernel, finding it in the cache. And the cost of a call
 by itself, with each way to call a kernel."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["SECTIONS"]
 
 _FIRST_CELU = "import numpy as np; import {0}; x = np.linspace(-4, 4, 1000, dtype=np.float32); {1}"
 
-#: What a process is started for.
+#: The purposes that a process is started for.
 STARTS = {
     "python -c 'import numpy'": "import numpy",
     "import ogive": "import ogive",
@@ -64,7 +64,7 @@ model(x)
 print(time.perf_counter() - begin)
 """
 
-#: What is called, with which statement: (preparation, statement). `x` and `y` have 16 elements.
+#: The calls, with their statements: (preparation, statement). `x` and `y` have 16 elements.
 CALLS = {
     "a function": ("", "ogive.relu(x, out=y)"),
     "a model of one node": (

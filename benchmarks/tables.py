@@ -158,7 +158,7 @@ def _by_peer(title: str, rows: list[Row]) -> list[Table]:
 
 
 def _fast(title: str, rows: list[Row]) -> list[Table]:
-    """Beside the peers, and beside the exact contract."""
+    """The times as ratios to the peers', and to the exact contract's."""
     sizes = sorted({row["elements"] for row in rows})
     cells: dict[tuple[str, bool], dict[int, Row]] = defaultdict(dict)
     for row in rows:
@@ -212,7 +212,7 @@ def _kernels(title: str, rows: list[Row]) -> list[Table]:
 
 
 def _prices(title: str, rows: list[Row]) -> list[Table]:
-    """What results of today cost beside those of another commit."""
+    """The cost of today's results beside those of another commit."""
     lines, ratios = [], []
     for row in rows:
         before, after = (row["seconds"][name] / row["elements"] * 1e9 for name in ("old", "ogive"))
@@ -234,7 +234,7 @@ def _torch(title: str, rows: list[Row]) -> list[Table]:
 
 
 def _layers(title: str, rows: list[Row]) -> list[Table]:
-    """What each costs in multiples of eager torch."""
+    """The cost of each in multiples of eager torch."""
     lines: list[list[str]] = []
     ratios: dict[str, list[float]] = {"ogive": [], "fast": []}
     for row in rows:

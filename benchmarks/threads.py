@@ -4,7 +4,7 @@ A folder holds a package ``ogive`` with its native extension; "here" is the one 
 process of its own, or several that compute at the same time (--processes). Builds take turns. A figure is the median over
 all rounds, and the median of its ratios to the first build's, round by round.
 
-Two ways to call: "in a row", and "after a pause" of some milliseconds, in which threads fall asleep. Of the latter the
+Two ways to call: "in a row", and "after a pause" of some milliseconds, in which threads fall asleep. For the latter the
 first calls together are timed: they wait for threads to wake.
 """
 
@@ -24,7 +24,7 @@ from benchmarks.tables import duration, size_name
 
 SIZES = (1 << 16, 1 << 20)
 
-#: What a build's process runs: for each line that it reads, a turn; the answer is seconds a call.
+#: The program of a build's process: for each line that it reads, a turn; the answer is seconds a call.
 CONTESTANT = """
 import os, sys, time
 import numpy as np, ogive

@@ -13,7 +13,7 @@ import numpy as np
 
 import ogive
 
-#: What the integers of the input stand for: -8 to 8.
+#: The numbers that the integers of the input stand for: -8 to 8.
 INPUT_SCALE = np.float32(16 / 255)
 ZERO = np.int8(0)
 

@@ -15,7 +15,7 @@ from ogive.check import check
 
 
 def problems(path: Path, level: str) -> list[str]:
-    """What a device of this level would refuse of a model, a line for each node."""
+    """The nodes of a model that a device of this level would refuse, a line for each node."""
     report = check(path, level)
     return [f"{path.name}: {found.place}: {'; '.join(found.reasons)}" for found in report.refused]
 

@@ -89,7 +89,7 @@ def times(calls: list[Callable[[np.ndarray], Any]]) -> list[float]:
 
 
 def rows() -> list[tuple[str, str, int, float, float]]:
-    """What, by whom, how many results are wrong, the largest error, and the time."""
+    """The function, its maker, how many results are wrong, the largest error, and the time."""
     lines, y, some = [], np.empty_like(X), X[::16].copy()
     for name, (ours, exact, text, is_derivative) in CASES.items():
         calls = {"Ogive": lambda v, f=ours: f(v, out=y[: v.size])}

@@ -1,4 +1,4 @@
-"""What a file that cannot be imported leaves behind: a plugin, since the hooks of a conftest see its own folder alone."""
+"""The modules that a file that cannot be imported leaves behind: a plugin, since the hooks of a conftest see its own folder alone."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ TESTS = Path(__file__).parent
 def pytest_make_collect_report(collector):
     """A file of tests that cannot be imported is an error, though pytest skips modules whose examples cannot be.
 
-    Modules of the package need packages that may be missing; files of tests say so by pytest.importorskip. Of a module that
+    Modules of the package need packages that may be missing; files of tests say so by pytest.importorskip. For a module that
     failed pytest keeps what was made of it, and later imports took that for the whole: ogive.cuda without its devices.
     """
     before = set(sys.modules)

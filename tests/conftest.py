@@ -1,4 +1,4 @@
-"""What every test session needs: a cache of its own, so that no test sees what other sessions compiled."""
+"""The needs of every test session: a cache of its own, so that no test sees what other sessions compiled."""
 
 import gc
 import os
@@ -28,7 +28,7 @@ def pytest_collection_finish():
 
 @pytest.fixture(autouse=True, scope="module")
 def _garbage_of_this_file_alone():
-    """What other files left, a million objects with JAX and torch, is not looked through: that takes a second each time."""
+    """The objects that other files left, a million with JAX and torch, are not looked through: that takes a second each time."""
     gc.collect(1)
     gc.freeze()
 

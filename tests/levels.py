@@ -70,7 +70,7 @@ def programs_of(op: Any, signature: Any) -> Iterator[tuple[str, Program, tuple[f
 
 
 def results(program: Program, arrays: list[np.ndarray], numbers: tuple[float, ...]) -> list[np.ndarray]:
-    """What a repair computes."""
+    """The results that a repair computes."""
     kernel = make_kernel(program.inputs, program.outputs, lambda: program)
     operands = (*program.inputs, *program.outputs)
     ufunc = _native.make_ufunc(
@@ -88,7 +88,7 @@ def results(program: Program, arrays: list[np.ndarray], numbers: tuple[float, ..
 
 
 def differing(op: Any, dtype: str, count: int, seed: int = 0) -> list[Differing]:
-    """What the levels of an operator decide wrongly."""
+    """The elements that the levels of an operator decide wrongly."""
     signature = signature_of(op, dtype)
     if signature is None:
         return []

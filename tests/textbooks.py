@@ -321,7 +321,7 @@ class Judged(NamedTuple):
     right: int
     wrong: list[str]
     open: int
-    """What is no finite number, or not told from a tie."""
+    """Results that are no finite number, or not told from a tie."""
 
 
 def judged(name: str, dtype: str, compute: Callable[..., np.ndarray], arrays: list[np.ndarray]) -> Judged:

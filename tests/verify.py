@@ -1,6 +1,6 @@
-"""What a well-formed graph is: conditions that hold for every node, and the rule of each kind of node.
+"""The definition of a well-formed graph: conditions that hold for every node, and the rule of each kind of node.
 
-Tests run it after every pass, so that a pass which breaks a graph is named at once. Of programs it also says whether
+Tests run it after every pass, so that a pass which breaks a graph is named at once. For programs it also says whether
 a result depends on an estimate, whose bits differ from machine to machine, without a test that sees the estimate too.
 """
 

@@ -1,1 +1,1 @@
-"""What developers run on a checkout. Nothing of it is installed."""
+"""The programs that developers run on a checkout. Nothing of it is installed."""

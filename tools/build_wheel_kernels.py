@@ -48,7 +48,7 @@ _WHEN = (1980, 1, 1, 0, 0, 0)
 
 
 def catalogue() -> Iterator[Formula]:
-    """What the operators of the catalogue compute: each combination of types, each choice, each contract; once each.
+    """The computations of the operators of the catalogue: each combination of types, each choice, each contract; once each.
 
     Names with numbers filled in, such as `relu6`, are operators of their own.
     """
@@ -68,7 +68,7 @@ def catalogue() -> Iterator[Formula]:
 def later_kernels(formulas: Iterable[Formula]) -> dict[str, int]:
     """How many kernels there are work for behind the first, by formulas' identities: those of one tensor of 16 bits.
 
-    All inputs are tried. Which results a program leaves undecided is the same on every target. With parameters none is known.
+    All inputs are tried. A program leaves the same results undecided on every target. With parameters none is known.
     """
     found = {}
     for formula in formulas:
@@ -169,7 +169,7 @@ def add_to_wheel(wheel: Path, to: Path, packs: Mapping[str, bytes] | None = None
     files[record] = "\n".join([*sorted(rows), f"{record},,", ""]).encode(), 0o644 << 16
     to.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(to / wheel.name, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        # What is said about the wheel comes last, as the standard wants it.
+        # The facts about the wheel come last, as the standard wants it.
         for name in sorted(files, key=lambda name: (".dist-info/" in name, name)):
             info = zipfile.ZipInfo(name, _WHEN)
             info.compress_type, info.create_system = zipfile.ZIP_DEFLATED, 3

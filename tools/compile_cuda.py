@@ -75,7 +75,7 @@ class Compiler:
 
 
 def complaints(compiler: Compiler, program: Program) -> tuple[list[str], int]:
-    """What is wrong with a program's kernels, and how many bytes of machine code they are for all architectures."""
+    """The faults of a program's kernels, and how many bytes of machine code they are for all architectures."""
     text, size = kernel_text(program, CUDA), 0
     try:
         for architecture in ARCHITECTURES:

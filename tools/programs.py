@@ -1,4 +1,4 @@
-"""Which lowered programs a change alters: ``python -m tools.programs``.
+"""The lowered programs that a change alters: ``python -m tools.programs``.
 
 tests/programs.txt has a line for each program of the catalogue, its choices, its derivatives, the fast contract, and of
 formulas of the tests: its name and the digest of its text, the repair's included. tests/free/test_programs.py compares.

@@ -23,7 +23,7 @@ __all__ = ["Refused", "changes", "notes"]
 ROOT = Path(__file__).parents[1]
 DEVELOPMENT = "not released"
 
-#: What documents say until there is a release, as a pattern, and what they say from then on.
+#: The text of documents until there is a release, as a pattern, and what they say from then on.
 _UNTIL_THEN = (
     (
         r"Ogive is not released yet\. Install it from a clone, or from a wheel\s+file: `pip install ogive-\*\.whl`\.",
@@ -46,7 +46,7 @@ class Refused(Exception):
 
 
 def notes(changelog: str) -> str:
-    r"""What the changelog says of the version in development.
+    r"""The text of the changelog about the version in development.
 
     >>> notes("# Changelog\n\n## 0.1.0, not released\n\nNew: all.\n\n## 0.0.1, 2020-01-01\n\nOld.\n")
     'New: all.'

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Files of the root that are pages.
 FROM_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
 
-#: What a page begins with that the search leaves out: every name stands in the list of changes.
+#: The beginning of a page that the search leaves out: every name stands in the list of changes.
 NOT_FOUND = "---\nnosearch: true\n---\n\n"
 
 

@@ -1,4 +1,4 @@
-"""Which pages the site has, in which order. A page that is not there is left out; one that is not here comes last."""
+"""The pages of the site, in which order. A page that is not there is left out; one that is not here comes last."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ FUNCTIONS = {
     **{name: rf"\{name}\left({{}}\right)" for name in ("cos", "cosh", "max", "min", "sin", "sinh", "tan", "tanh")},
 }
 
-#: What makes one number of a row.
+#: Operations that make one number of a row.
 ROW_FUNCTIONS = {
     "max": r"\max_{}\, {}",
     "min": r"\min_{}\, {}",

@@ -46,7 +46,7 @@ FUNCTIONS: dict[str, str] = {
     "row_threshold": r"\tau_{{j}}\left({}\right)",
 }
 
-#: What the letters of these functions mean.
+#: The meaning of the letters of these functions.
 LEGEND: dict[str, str] = {
     r"\sigma": r"$\sigma(u) = 1 / (1 + \mathrm{e}^{-u})$ is the logistic function.",
     "= \\left[": r"$[\ldots]$ is true where the condition inside holds.",

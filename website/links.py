@@ -22,7 +22,7 @@ NAMING = {"a": "href", "link": "href", "img": "src", "script": "src", "source": 
 
 @dataclass
 class Checked:
-    """What a check of a site found."""
+    """The findings of a check of a site."""
 
     pages: int = 0
     internal: int = 0

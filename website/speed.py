@@ -25,7 +25,7 @@ SECTIONS = {
     "layouts": "float32, broadcast and strided operands",
 }
 
-#: What the benchmarks call a choice of a parameter -> the operator.
+#: The benchmarks' name for a choice of a parameter -> the operator.
 CHOICES = {"gelu_tanh": "gelu"}
 
 #: As the tables call them; `exact` is Ogive's own contract, and copies are no peers.

@@ -128,6 +128,6 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """What is for users; modules that only the package itself needs are left out."""
+    """The names for users; modules that only the package itself needs are left out."""
     names = (name for name in globals() if name.startswith("__"))
     return sorted([*__all__, *_PARTS, *_FUNCTIONS, "errors", "__version__", *names])

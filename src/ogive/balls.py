@@ -24,10 +24,10 @@ __all__ = ["arb", "ctx", "fmpq"]
 #: The precision, in bits.
 ctx = SimpleNamespace(prec=53)
 
-#: Of numbers beyond this power of two, exp is too large for a ball, or so small that only a bound is given.
+#: For numbers beyond this power of two, exp is too large for a ball, or so small that only a bound is given.
 _LARGEST_POWER = 4096
 
-#: Of numbers beyond this power of two, sine and cosine are between -1 and 1.
+#: For numbers beyond this power of two, sine and cosine are between -1 and 1.
 _LARGEST_ANGLE = 20_000
 
 #: More bits while a function is computed.
@@ -303,7 +303,7 @@ class arb:  # noqa: N801
         return not (self < other or self > other)
 
     def man_exp(self) -> _End:
-        """Of an exact ball: an integer and a power of two."""
+        """The value of an exact ball: an integer and a power of two."""
         assert self.ends is not None
         return self.ends[0]
 
@@ -318,7 +318,7 @@ class arb:  # noqa: N801
         return self if self.is_exact() else ((self.lower() + self.upper()) / 2).lower()
 
     def rad(self) -> arb:
-        """What the ends are at most away from `mid`."""
+        """The largest distance of the ends from `mid`."""
         middle = self.mid()
         return (self.upper() - middle).max(middle - self.lower()).upper()
 
@@ -732,7 +732,7 @@ def _erf_by_series(x: _End) -> arb:
     count, wrong, error = 1, 0, 0
     while term > 1 or (2 * count + 1) << w < 2 * twice:
         count += 2
-        # What a term is wrong by: the same of the one before, a unit of 2 x**2, and two roundings.
+        # The error of a term: the same of the one before, a unit of 2 x**2, and two roundings.
         wrong = ((wrong * twice + term) >> w) // count + 4
         term = (term * twice >> w) // count
         total, error = total + term, error + wrong

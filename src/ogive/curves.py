@@ -1,4 +1,4 @@
-"""What a picture of an operator shows: its curve and the derivative's, as points.
+"""The picture of an operator: its curve and the derivative's, as points.
 
 An operator of several tensors is drawn over its first one, with numbers for the others; an operator over rows as the
 first element of a row whose others stay; an operator of integers as points. The tables below have what the default,
@@ -86,7 +86,7 @@ PARAMETERS: dict[str, tuple[dict[str, Any], ...]] = {
     "threshold": ({"min": -1.0}, {"min": 1.0}),
 }
 
-#: What other tensors are where the table says nothing.
+#: The values of other tensors where the table says nothing.
 USUAL_OTHER = 1.5
 
 #: The elements of a row beside the one that is drawn.
@@ -94,7 +94,7 @@ REST_OF_ROW = (0.0, 1.0)
 
 POINTS = 801
 
-#: What is further from 0 is cut off.
+#: Values further from 0 are cut off.
 TALLEST = 6.0
 
 

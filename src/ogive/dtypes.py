@@ -1,4 +1,4 @@
-"""The element types: one row each. What a type computes in is said here and nowhere else."""
+"""The element types: one row each. The format that a type computes in is said here and nowhere else."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 A formula is a statement about real numbers, so it has one right result in every element type. Balls (a number and a
 bound of what it is wrong by) are computed with more and more bits, until all that is in the last one rounds alike.
 Sums, products, quotients, powers and roots of rational numbers are fractions, which decide ties.
-What `BITS` bits do not decide, and more for vast numbers, is taken as exact: a difference that may be zero is zero, numbers
+A question that `BITS` bits do not decide, and more for vast numbers, is taken as exact: a difference that may be zero is zero, numbers
 that may be equal are equal, a result that may be a tie is a tie. ``log(exp(x)) - x`` is 0 that way. Where all that a value
 may be is rounded to zero, its sign is looked for with fewer bits, as many as the exponents on the way ask for.
 
@@ -107,7 +107,7 @@ class Value:
         """1, -1, or 0 where it is not known: of a ball that contains zero it may be, as of exp(-10**30)."""
         self.fraction, self.ball = fraction, ball
         self.beside = beside
-        """Of some balls: a fraction, and on which side of it the value is, by however little: 1 or -1.
+        """For some balls: a fraction, and on which side of it the value is, by however little: 1 or -1.
 
         That decides the sign of 1 + tanh(-10**9), and on which side of a tie 1.5 + exp(-10**9) is.
         """
@@ -139,7 +139,7 @@ def _beside(value: Value) -> tuple[Any, int] | None:
 
 
 def _scaled(value: Value, factor: Any) -> tuple[Any, int] | None:
-    """Beside which fraction the product with a fraction is."""
+    """The fraction that the product with a fraction is next to."""
     return value.beside and (value.beside[0] * factor, value.beside[1] if factor > 0 else -value.beside[1])
 
 
@@ -176,7 +176,7 @@ def _whole(value: Value) -> int:
 
 
 class _Rules:
-    """What the nodes mean. ``is_last``: what is undecided now is taken as exact.
+    """The meaning of the nodes. ``is_last``: a question that is undecided now is taken as exact.
 
     Rules of elementary functions (`Operation.enclosure`) are made of these methods and values.
     """
@@ -223,7 +223,7 @@ class _Rules:
         }
 
     def rule(self, operation: Operation) -> Callable[..., Any] | None:
-        """What a kind of node means; elementary functions say so themselves."""
+        """The meaning of a kind of node; elementary functions say so themselves."""
         found = self.table.get(operation)
         if found is None and operation.enclosure is not None:
             found = partial(operation.enclosure, self)
@@ -374,7 +374,7 @@ class _Rules:
         return of_ball(ball_of(a) + ball_of(b), a.sign if a.sign == b.sign else 0, beside)
 
     def beside_sum(self, a: Value, b: Value) -> tuple[Any, int] | None:
-        """Beside which fraction a sum is: of a fraction and a number with a sign, and of two beside fractions."""
+        """The fraction that a sum is next to: of a fraction and a number with a sign, and of two beside fractions."""
         p, q = _beside(a), _beside(b)
         if p and q and p[1] * q[1] >= 0:
             return p[0] + q[0], p[1] or q[1]
@@ -435,7 +435,7 @@ class _Rules:
         return self.fmpq(*roots)
 
     def whole(self, function: Callable[[int, int], int], a: Value) -> Value:
-        """Round to an integer. What becomes 0 keeps its sign."""
+        """Round to an integer. A number that becomes 0 keeps its sign."""
         if a.kind in ("nan", "infinity", "zero"):
             return a
         if a.kind == "fraction":
@@ -683,7 +683,7 @@ def _steps(root: Expression) -> tuple[tuple[Expression, tuple[int, ...]], ...]:
 
 
 def evaluated(root: Expression, leaf: Callable[[Expression], Any], rules: _Rules) -> Any:
-    """The value of a graph. Of a `select` only the branch that is taken is looked at."""
+    """The value of a graph. In a `select` only the branch that is taken is looked at."""
     steps = _steps(root)
     values: list[Any] = [None] * len(steps)
     stack = [len(steps) - 1]
@@ -742,7 +742,7 @@ def exact_value(
 ) -> Decimal:
     """The value of a formula at one element, correctly rounded to so many significant decimal digits.
 
-    Truth values are 1 and 0. What lies beyond ``10**999999`` is given as an infinity, and what is as near to zero as a
+    Truth values are 1 and 0. A number beyond ``10**999999`` is given as an infinity, and what is as near to zero as a
     zero, with the sign.
 
     Raises UnsupportedError for formulas of rows.
@@ -754,7 +754,7 @@ def exact_value(
 
 
 def decided(compute: Callable[[Any], Any], accept: Callable[[Any, bool], Any], *, bits: int = 64) -> Any:
-    """What `accept` makes of what `compute` finds with the rules it gets, in as many bits as that takes.
+    """The answer of `accept` to what `compute` finds with the rules it gets, in as many bits as that takes.
 
     `accept` gets the value, and whether what is undecided now is taken as exact; it raises `Undecided` for more bits.
     """
@@ -959,7 +959,7 @@ def _of_end(m: int, e: int, sign: int, kind: ElementType) -> float | int:
 
 
 def _of_side(n: int, d: int, side: int, kind: ElementType) -> float | int:
-    """What is beside a fraction, nearer to it than any other number."""
+    """The number next to a fraction, nearer to it than any other number."""
     if n == 0:
         return math.copysign(0.0, side) if kind.is_float else 0
     # Numbers and ties have denominators up to 2**1075: none is as near to n / d as this.

@@ -1,4 +1,4 @@
-"""What a call of an operator did wrong: Ogive's errors in place of NumPy's, which name no argument.
+"""The mistake in a call of an operator: Ogive's errors in place of NumPy's, which name no argument.
 
 A call is looked at only after it has failed, so none of this costs a call that succeeds. An error that finds no words
 here stays as it was: it may come from an array of another library.
@@ -36,7 +36,7 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
 
 
 class Called(Protocol):
-    """What is asked of the operator whose call has failed. Its type is above: operators import this file."""
+    """The facts about the operator whose call has failed. Its type is above: operators import this file."""
 
     name: str
     tensors: tuple[str, ...]
@@ -200,7 +200,7 @@ def _listed(types: Iterable[ElementType]) -> str:
 
 
 def _of_wrong_type(name: str, arg: Any, array: np.ndarray, taken: str) -> tuple[str, str, str]:
-    """What an operand is, the element types that are allowed, and the way out."""
+    """The kind of an operand, the element types that are allowed, and the way out."""
     if hasattr(arg, "dtype"):
         return f"{name} has dtype {array.dtype}", taken, f"Convert it first: {name}.astype(...)"
     allowed = f"an array or a number, of {taken}"
@@ -218,7 +218,7 @@ def _takes(taken: Iterable[ElementType], arg: Any, array: np.ndarray, *, is_weak
 
 
 def _are_weak(args: tuple[Any, ...], arrays: list[np.ndarray]) -> list[bool]:
-    """Which operands are Python's numbers that take the type of what stands beside them.
+    """The operands that are Python's numbers that take the type of what stands beside them.
 
     NumPy lets them if an array is of their kind or of a higher one. Otherwise they are int64 and float64.
     """
@@ -269,7 +269,7 @@ def _check_types(op: Called, args: tuple[Any, ...], arrays: list[np.ndarray], ke
 
 
 def _check_loop(op: Called, arrays: list[np.ndarray], keywords: Mapping[str, Any]) -> None:
-    """What asks for one combination of types: the operands may not be convertible to it."""
+    """The part of the call that asks for one combination of types: the operands may not be convertible to it."""
     for name in ("dtype", "signature"):
         if keywords.get(name) is not None:
             casting = keywords.get("casting", "same_kind")

@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 
-#: What makes one number of a row, or a truth value for one of its elements.
+#: Operations that make one number of a row, or a truth value for one of its elements.
 REDUCTIONS = frozenset(
     {ops.ROW_MAX, ops.ROW_MIN, ops.ROW_SUM, ops.ROW_PRODUCT, ops.ROW_THRESHOLD, ops.ROW_FIRST, ops.ROW_INDEX}
 )
@@ -62,7 +62,7 @@ REDUCTIONS = frozenset(
 #: The reductions that are NaN where an element is.
 EXTREMES = frozenset({ops.ROW_MAX, ops.ROW_MIN})
 
-#: What looks at a whole row.
+#: Operations that look at a whole row.
 ROW_NUMBERS = REDUCTIONS | {ops.ROW_COUNT}
 
 Value = Fraction | float | int
@@ -120,7 +120,7 @@ def _refusing(what: str, way_out: str) -> Callable[..., Any]:
     return refuse
 
 
-#: What terms ask for of what is made of terms: the functions behind Python's operators and NumPy's. ogive.formula and
+#: The requests of terms to functions that are made of terms: the functions behind Python's operators and NumPy's. ogive.formula and
 #: ogive.trace put them here, so that no arrow points back to these.
 vocabulary: dict[str, Callable[..., Any]] = {}
 
@@ -308,7 +308,7 @@ def constant(value: Value | bool) -> Term:
 
 
 def lift(value: object) -> Term:
-    """What a formula may write in the place of an expression: an expression, a number, a truth value."""
+    """The values that a formula may write in the place of an expression: an expression, a number, a truth value."""
     if isinstance(value, Term):
         return value
     if isinstance(value, bool | int | float | Fraction):
@@ -321,7 +321,7 @@ def lift(value: object) -> Term:
     raise FormulaError(_not_combined(value))
 
 
-#: What a formula can combine expressions with.
+#: The values that a formula can combine expressions with.
 _COMBINED = "numbers, truth values and expressions"
 
 
@@ -396,7 +396,7 @@ def _compared(operation: Operation, a: Term, b: Term) -> Term:
     sign = sides[other]
     if sign and is_computed(computed):
         end = limit if sign > 0 else cast(Term, node(ops.NEGATE, (limit,), None, Format.NUMBER))
-        # Of those with `<` one is never true, of those with `<=` one always: these stay.
+        # A comparison with `<` of one is never true, one with `<=` always: these stay.
         is_upper = (sign > 0) == (other is b)
         if operation == ops.EQUAL:
             operation, a, b = ops.LESS_EQUAL, *((end, computed) if sign > 0 else (computed, end))

@@ -43,7 +43,7 @@ def hold_over_fork(other: Any) -> None:
 def lock() -> threading.Lock:
     """A lock that is not locked in the child of a fork.
 
-    What it guards must be in order between any two Python instructions, as a dictionary with finished entries is.
+    The data that it guards must be in order between any two Python instructions, as a dictionary with finished entries is.
     """
     made = threading.Lock()
     _locks.add(weakref.ref(made, _locks.discard))

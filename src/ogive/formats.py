@@ -1,4 +1,4 @@
-"""What a node's value is: a number or a truth value of a formula, or a machine format."""
+"""The kind of a node's value: a number or a truth value of a formula, or a machine format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["STORAGE", "Format"]
 
 
 class Format(enum.Enum):
-    """What a node's value is. The first two belong to formulas, the others are machine formats."""
+    """The kind of a node's value. The first two belong to formulas, the others are machine formats."""
 
     NUMBER = "number"
     TRUTH = "truth"

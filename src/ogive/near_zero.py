@@ -37,7 +37,7 @@ TERMS = 5
 #: The largest power of x.
 MOST = 3
 
-#: What the leading term is wrong by relative to itself, and more: by the second term, a rounded coefficient and up to three products.
+#: The error of the leading term relative to itself, and more: by the second term, a rounded coefficient and up to three products.
 RELATIVE = 2.0**-50
 
 
@@ -46,7 +46,7 @@ class Leading(NamedTuple):
 
     power: int
     coefficients: Mapping[bool, float]
-    """Of negative inputs (True) and of others, as the other facts."""
+    """For negative inputs (True) and for others, as the other facts."""
     are_exact: bool
     """Whether both are the exact ones, and have few bits."""
     above: Mapping[bool, bool]
@@ -61,7 +61,7 @@ class Leading(NamedTuple):
     def ends(self, x: np.ndarray, *factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Float64 numbers between which the formula lies at these inputs, which are not zero.
 
-        Beside an exact term it is the next number, twice: no tie of a shorter type lies between the two.
+        Next to an exact term it is the next number, twice: no tie of a shorter type lies between the two.
         """
         is_negative = np.signbit(x)
         term = np.where(is_negative, self.coefficients[True], self.coefficients[False])
@@ -211,7 +211,7 @@ class _Series(NamedTuple):
 
 
 class _Expansion:
-    """What nodes are as series in the magnitude t of the input. None: it is not known, or there is no series."""
+    """The nodes as series in the magnitude t of the input. None: it is not known, or there is no series."""
 
     def __init__(self, rules: Any, sign: int, limit: float) -> None:
         self.rules, self.zero = rules, rules.zero[1]
@@ -287,7 +287,7 @@ class _Expansion:
         return of_ball(self.small**exponent, 1)
 
     def _product(self, x: Value, y: Value) -> Value:
-        """Of two numbers, of which a ball may have any sign."""
+        """The larger or smaller of two numbers, of which a ball may have any sign."""
         found: Value = self.zero if "zero" in (x.kind, y.kind) else self.rules.multiply(x, y)
         return found
 

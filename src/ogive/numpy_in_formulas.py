@@ -1,4 +1,4 @@
-"""What NumPy's functions mean inside a formula: the functions of :mod:`ogive.formula` by NumPy's names.
+"""The meaning of NumPy's functions inside a formula: the functions of :mod:`ogive.formula` by NumPy's names.
 
 The others are refused, with what to write instead where there is something.
 """
@@ -94,7 +94,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 _ROWS = "Use ogive.formula.{} for a row, in @ogive.row_operator()"
 
-#: What to write in place of functions that have no meaning for one element.
+#: The advice for functions that have no meaning for one element.
 WAYS_OUT = {
     "add.reduce": _ROWS.format("row_sum"),
     "multiply.reduce": _ROWS.format("row_product"),
@@ -118,13 +118,13 @@ WAYS_OUT = {
 
 
 def call_ufunc(ufunc: Any, method: str, args: tuple[object, ...], keywords: Mapping[str, object]) -> Any:
-    """What a ufunc makes of expressions."""
+    """The result of a ufunc for expressions."""
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     return _call(UFUNCS, name, _module_of(ufunc), args, keywords, takes_keywords=False)
 
 
 def call_function(function: Any, args: tuple[object, ...], keywords: Mapping[str, object]) -> Any:
-    """What another function of NumPy makes of expressions."""
+    """The result of another function of NumPy for expressions."""
     return _call(FUNCTIONS, function.__name__, function.__module__, args, keywords, takes_keywords=True)
 
 
@@ -137,7 +137,7 @@ def _module_of(ufunc: Any) -> str:
 
 
 def _instead(name: str) -> str:
-    """What to write in place of a function that no table has."""
+    """The advice for a function that no table has."""
     import ogive
 
     if name in f.__all__:

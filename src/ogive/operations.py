@@ -71,11 +71,11 @@ class Operation(str):
     symbol: str = ""
     """How people write it, ``+``; empty for a call by its name."""
     of_truths: Operation | None = None
-    """What it is of truth values alone, as NumPy has it."""
+    """The result for truth values alone, as NumPy has it."""
     doc: str = ""
-    """What the function of formulas is documented as."""
+    """The documentation of the function of formulas."""
     exactly: Callable[..., Any] | None = None
-    """What it makes of fractions, exactly; None if it makes no fractions of them."""
+    """The exact result for fractions; None if it makes no fractions of them."""
     is_choice: bool = False
     """Whether it compares or chooses, so that of integers it is the same in every type."""
     is_kept_whole: bool = False
@@ -118,7 +118,7 @@ class Operation(str):
     So ties that a formula comes near where u is tiny are told apart without many bits.
     """
     derivative: Callable[..., Any] | None = None
-    """Of the operands and the result, as terms: the derivative with respect to each operand."""
+    """From the operands and the result, as terms: the derivative with respect to each operand."""
 
     def __new__(cls, name: str, *args: Any, **facts: Any) -> Operation:
         return super().__new__(cls, name)
@@ -295,7 +295,7 @@ CONSTANT = Operation(
     cost=0.0,
     in_programs=lambda n: isinstance(n.attribute, float if n.format.is_float else int),
 )
-#: In comparisons: the least number that is stored as an infinity. Which one that is depends on the element type
+#: In comparisons: the least number that is stored as an infinity. It depends on the element type
 #: (ogive.limits); without one it is the infinity that is its attribute.
 OVERFLOW = Operation(
     "overflow",
@@ -589,7 +589,7 @@ ROW_LENGTH = Operation("row_length", 0, result="attribute", in_programs=_is_doub
 ROW_INPUT = Operation("row_input", 0, result="attribute", in_programs=_is_position)
 #: a * 2**n for an integral n of the same floating-point format, rounded once.
 SCALE_BY_POWER_OF_TWO = Operation("scale_by_power_of_two", 2, in_programs=_is_real, cost=2.0)
-#: Of float32: a * b, of its two neighbours the one whose last bit is set, unless it is a number of the format. Where
+#: For float32: a * b, as the one of its two neighbours whose last bit is set, unless it is a number of the format. Where
 #: what rounding loses is too small for the format, either one.
 MULTIPLY_TO_ODD = Operation(
     "multiply_to_odd", 2, in_programs=lambda n: _is_real(n) and n.format is Format.F32, cost=7.5
@@ -597,7 +597,7 @@ MULTIPLY_TO_ODD = Operation(
 #: A number of float32 out of a table of 8, 16 or 32, which is the attribute: that whose place is the lowest 3, 4 or 5 bits of
 #: an integer of 32 bits. The other bits do not count.
 TABLE = Operation("table", 1, result="attribute", in_programs=_is_table)
-#: Of float32: 1 / x with a relative error below 2**-14, where abs(x) lies between 2**-126 and 2**126; elsewhere anything.
+#: For float32: 1 / x with a relative error below 2**-14, where abs(x) lies between 2**-126 and 2**126; elsewhere anything.
 RECIPROCAL_ESTIMATE = Operation(
     "reciprocal_estimate", 1, in_programs=lambda n: _is_real(n) and n.format is Format.F32, is_estimate=True
 )

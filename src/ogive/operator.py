@@ -56,12 +56,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ADVISERS", "Operator", "advice_on", "check_is_operator", "named_like", "operator"]
 
-#: What to write for a parameter of another library, given an operator and the name there; the catalogue's tables fill it in.
+#: The parameter to write in place of one of another library, given an operator and the name there; the catalogue's tables fill it in.
 ADVISERS: list[Callable[[str, str], str]] = []
 
 
 def advice_on(operator: str, parameter: str) -> str:
-    """What to write for another library's parameter, as a sentence; empty if nobody knows it."""
+    """The parameter to write in place of another library's, as a sentence; empty if nobody knows it."""
     return next(filter(None, (adviser(operator, parameter) for adviser in ADVISERS)), "")
 
 
@@ -83,9 +83,9 @@ class Operator(_native.OperatorCall):
     parameters: tuple[Parameter, ...]
     signatures: tuple[Signature, ...]
     identity: float | None
-    """What a reduction of nothing gives: 0 for a sum; None where there is no such number."""
+    """The result of a reduction of nothing: 0 for a sum; None where there is no such number."""
     keywords: tuple[str, ...] = ()
-    """What calls take besides the parameters and NumPy's own."""
+    """The arguments that calls take besides the parameters and NumPy's own."""
     numpy_keywords: ClassVar[tuple[str, ...]] = NUMPY_KEYWORDS
     """Keywords that go to NumPy."""
     reduces: ClassVar[bool] = False
@@ -169,7 +169,7 @@ class Operator(_native.OperatorCall):
         """The same operator under the fast contract: float32 without corrections, with the error that docs/accuracy.md
         states, and the same bits on every machine of one version.
 
-        Float64, integers, rows and formulas that gain nothing are computed as in the exact contract. Of a formula of
+        Float64, integers, rows and formulas that gain nothing are computed as in the exact contract. For a formula of
         your own the error has no bound. Inside another formula it is the formula that counts, and the contract is the
         outer operator's.
 
@@ -532,7 +532,7 @@ class Operator(_native.OperatorCall):
         )
 
     def program(self, signature: Signature, **parameters: Any) -> Program:
-        """What is computed for one combination of element types, with parameters as in ``computation``."""
+        """The computation for one combination of element types, with parameters as in ``computation``."""
         return self.computation(signature, **parameters).program
 
     def _make_ufunc(self, values: Mapping[str, Any]) -> np.ufunc:

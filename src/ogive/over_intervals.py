@@ -34,7 +34,7 @@ class _Unbounded(Exception):
 
 
 class _Intervals:
-    """What nodes mean over intervals, which are balls. ``is_smooth`` turns false where a condition is in doubt, or a
+    """The meaning of nodes over intervals, which are balls. ``is_smooth`` turns false where a condition is in doubt, or a
     number is rounded.
     """
 
@@ -113,7 +113,7 @@ class _Intervals:
         return frozenset({True}) if is_true else frozenset({False}) if is_false else _BOTH
 
     def rounded(self, low: Any, high: Any) -> Any:
-        """What is rounded: one whole number, or in doubt."""
+        """The rounded number: one whole number, or in doubt."""
         if not (low.is_exact() and high.is_exact() and low == high):
             self.is_smooth = False
         return low.union(high)
@@ -185,7 +185,7 @@ _RULES: dict[Operation, Callable[..., Any]] = {
     ops.TRUNCATE: lambda w, x: w.rounded(_truncated(w, w.arb(x.lower())), _truncated(w, w.arb(x.upper()))),
     ops.ROUND_EVEN: lambda w, x: w.rounded(_half_even(w, w.arb(x.lower())), _half_even(w, w.arb(x.upper()))),
     ops.COPY_SIGN: lambda w, a, b: w.with_sign(a, b),
-    # Of one number with itself the answer is known; there are no NaNs here.
+    # For one number with itself the answer is known; there are no NaNs here.
     ops.LESS: lambda w, a, b: w.compared(a is not b and a < b, a is b or a >= b),
     ops.LESS_EQUAL: lambda w, a, b: w.compared(a is b or a <= b, a is not b and a > b),
     ops.EQUAL: _equal,
@@ -217,7 +217,7 @@ def _slopes(root: Expression, count: int) -> tuple[Term, ...] | None:
 def enclosed_over(
     root: Expression, inputs: Sequence[Interval | frozenset[bool]], parameters: Mapping[str, float]
 ) -> Any:
-    """What a formula can be: an interval, or a set of truth values.
+    """The values that a formula can have: an interval, or a set of truth values.
 
     ``inputs`` are intervals, or sets of truth values. None, where a step has no finite enclosure.
 
@@ -292,7 +292,7 @@ def _is_narrow(ball: Any) -> bool:
 def enclosed_rows_over(
     root: Expression, rows: Sequence[Sequence[Interval]], parameters: Mapping[str, float]
 ) -> list[Interval]:
-    """What a formula over rows can be at each element. Of results that a row has one of, all elements have the same.
+    """The values that a formula over rows can have at each element. If a row has one result, all elements have the same.
 
     Raises UnsupportedError where it depends on which element is the largest, or the first, and that is in doubt.
     """

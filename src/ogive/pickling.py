@@ -32,7 +32,7 @@ __all__ = ["binding_of", "content", "is_importable", "plain_bytes", "reduced_ope
 
 
 class PickledOperator(Protocol):
-    """What this module needs to know of an ogive.operator.Operator."""
+    """The facts that this module needs of an ogive.operator.Operator."""
 
     __qualname__: str
     name: str
@@ -57,7 +57,7 @@ class PickledOperator(Protocol):
 #: Modules that are another one in another process.
 MAIN = ("__main__", "__mp_main__")
 
-#: Of arguments, by their numbers.
+#: Names of arguments, by their numbers.
 KINDS = {int(kind): kind for kind in (Argument.POSITIONAL_ONLY, Argument.POSITIONAL_OR_KEYWORD, Argument.KEYWORD_ONLY)}
 
 #: Every combination of choices is a graph of its own.
@@ -86,7 +86,7 @@ def binding_of(ufunc: np.ufunc) -> tuple[PickledOperator, tuple[tuple[str, Any],
 
 
 def reduced_ufunc(ufunc: np.ufunc) -> tuple[Any, ...]:
-    """What ``__reduce__`` of a ufunc returns: the operator and the parameters. Native code calls this."""
+    """The result of ``__reduce__`` of a ufunc: the operator and the parameters. Native code calls this."""
     if not hasattr(ufunc, "ogive_binding"):
         what = "it is a part of a compiled graph and has no name"
         raise PickleError(message(ufunc.__name__, what, way_out="Pickle the graph or model that it belongs to"))
@@ -101,7 +101,7 @@ def _bound(operator: PickledOperator, parameters: tuple[tuple[str, Any], ...]) -
 
 
 def reduced_operator(operator: PickledOperator) -> str | tuple[Any, ...]:
-    """What ``__reduce__`` of an operator returns: its name, or what it is made of."""
+    """The result of ``__reduce__`` of an operator: its name, or what it is made of."""
     if is_importable(operator):
         return operator.__qualname__
     return _remade, (type(operator), operator.__module__, operator.__qualname__, content(operator))
@@ -113,7 +113,7 @@ def content(operator: PickledOperator) -> bytes:
 
 
 def token(operator: PickledOperator) -> tuple[str, ...] | tuple[str, bytes]:
-    """What tells the operator apart, in every process: its contents, or its name where these are too many."""
+    """The key that tells the operator apart, in every process: its contents, or its name where these are too many."""
     try:
         return type(operator).__qualname__, content(operator)
     except PickleError:

@@ -1,4 +1,4 @@
-"""What lowering makes: primitive graphs with what goes in and out."""
+"""The result of lowering: primitive graphs with what goes in and out."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ class Summation(Enum):
 
 @dataclass(frozen=True)
 class Reduction:
-    """What makes one number of a row."""
+    """Operations that make one number of a row."""
 
     kind: str
     """One of REDUCTIONS, or what goes with the one before it, of the same value: ``row_lost`` is the sum of the magnitudes
     that a sum lost, ``row_rest`` what a product has beside its leading word. Integers have ``whole_sum`` and the like.
     """
     value: Expression
-    """What is reduced."""
+    """The reduced node."""
     summation: Summation = Summation.IN_FLOAT64
 
     @property
@@ -124,7 +124,7 @@ class Program:
     results: tuple[Expression, ...]
     """One root per output, in the storage format of its element type."""
     stages: tuple[Stage, ...] = ()
-    """What a row-wise program computes first. Stages and results use what earlier stages have found."""
+    """The first computations of a row-wise program. Stages and results use what earlier stages have found."""
     scratch: tuple[Format, ...] = ()
     """The rows of the kernel's own; as operands they follow the outputs."""
     parameter_count: int = 0
@@ -186,13 +186,13 @@ class Program:
 
     @property
     def tests(self) -> list[Expression]:
-        """What says where results are undecided."""
+        """The nodes that say where results are undecided."""
         found = (self.undecided, None if self.fast_path is None else self.fast_path.undecided)
         return [test for test in found if test is not None]
 
     @property
     def roots(self) -> tuple[Expression, ...]:
-        """What is computed, in all stages."""
+        """The computed nodes, in all stages."""
         reduced = [reduction.value for stage in self.stages for reduction in stage.reductions]
         kept = [value for stage in self.stages for _, value in stage.kept]
         undecided = () if self.undecided is None else (self.undecided,)

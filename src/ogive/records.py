@@ -35,7 +35,7 @@ class _Fields:
 
 @dataclass_transform(frozen_default=True)
 def record(*, eq: bool = True) -> Callable[[type[Made]], type[Made]]:
-    """What ``dataclass(frozen=True, eq=eq)`` makes of a class whose defaults are plain values.
+    """The methods that ``dataclass(frozen=True, eq=eq)`` gives a class whose defaults are plain values.
 
     >>> @record()
     ... class Point:

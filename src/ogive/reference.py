@@ -33,7 +33,7 @@ __all__ = [
 
 
 def _threshold(x: np.ndarray) -> np.ndarray:
-    """Of rows along the last axis, by sorting (Held, Wolfe and Crowder, 1974)."""
+    """For rows along the last axis, by sorting (Held, Wolfe and Crowder, 1974)."""
     ordered = -np.sort(-x, axis=-1)
     candidates = (np.cumsum(ordered, axis=-1) - 1) / np.arange(1, x.shape[-1] + 1)
     found: np.ndarray = np.max(np.where(ordered == -np.inf, -np.inf, candidates), axis=-1, keepdims=True)
@@ -45,7 +45,7 @@ _WHOLE = 2.0**53
 
 
 def _bits_of(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Of truth values a truth value, of whole numbers the number with these bits."""
+    """For truth values a truth value, for whole numbers the number with these bits."""
 
     def rule(*operands: Any) -> Any:
         numbers = [np.asarray(operand) for operand in operands]
@@ -59,7 +59,7 @@ def _bits_of(function: Callable[..., Any]) -> Callable[..., Any]:
     return rule
 
 
-#: What the operations of ogive.operations do to arrays; elementary functions have such a rule of their own.
+#: The rules of the operations of ogive.operations for arrays; elementary functions have such a rule of their own.
 _ON_ARRAYS: dict[str, Callable[..., Any]] = {
     ops.ADD: np.add,
     ops.SUBTRACT: np.subtract,
@@ -184,7 +184,7 @@ def _exact_functions(bits: int) -> dict[str, Callable[..., Any]]:
 
 
 def _bits_or_truth(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Of two truth values a truth value, of two integers (as mpmath has them) an integer."""
+    """For two truth values a truth value, for two integers (as mpmath has them) an integer."""
     mp = context()
     return lambda a, b: function(a, b) if isinstance(a, bool) else mp.mpf(function(int(a), int(b)))
 

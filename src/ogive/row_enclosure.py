@@ -41,7 +41,7 @@ def right_rows(
 ) -> list[float | int]:
     """The same of a formula of several tensors, over a row of each; a tensor of one number a row has one element.
 
-    ``wanted`` are the positions of the results that are computed; all by default. Of elements with the same operands one
+    ``wanted`` are the positions of the results that are computed; all by default. Among elements with the same operands one
     is computed: constants cost as much as one number.
     """
     alike = _alike(root, rows)
@@ -149,7 +149,7 @@ def _row(
 
 
 class Domain(Protocol):
-    """What nodes mean where the values are enclosures, or intervals."""
+    """The meaning of nodes where the values are enclosures, or intervals."""
 
     def leaf(self, n: Expression, value: Any) -> Any:
         """The value of an operand, a parameter or a constant."""
@@ -161,7 +161,7 @@ class Domain(Protocol):
         """The value of a node, settled."""
 
     def rule(self, operation: Operation) -> Callable[..., Any]:
-        """What a kind of node makes of values."""
+        """The result of a kind of node for values."""
 
     def settled(self, value: Any) -> Any:
         """A value of which rules have made all that they make."""
@@ -174,7 +174,7 @@ class Domain(Protocol):
 
 
 class Common:
-    """What a row has one of."""
+    """The numbers that a row has one of."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -267,7 +267,7 @@ class Rows:
         return Common(found)
 
     def _product(self, row: list[Any]) -> Any:
-        """Of factors of like length, two and two: so long fractions are multiplied few times."""
+        """The product of factors of like length, two and two: so long fractions are multiplied few times."""
         multiply = self.domain.rule(ops.MULTIPLY)
         while len(row) > 1:
             pairs = zip(row[::2], row[1::2], strict=False)
@@ -275,7 +275,7 @@ class Rows:
         return row[0] if row else self.domain.number(1)
 
     def _threshold(self, row: list[Any]) -> Any:
-        """Of the largest elements so many that the next one is not above the threshold that they make."""
+        """As many of the largest elements that the next one is not above the threshold that they make."""
         domain = self.domain
         add, divide = domain.rule(ops.ADD), domain.rule(ops.DIVIDE)
         if any(domain.order(value, value) is None for value in row):

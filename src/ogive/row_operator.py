@@ -23,7 +23,7 @@ __all__ = ["RowOperator", "RowReduction", "row_operator"]
 
 LAST = -1
 
-#: What an element becomes that takes no part, before the call and, unless rows become numbers, after it.
+#: The value of an element that takes no part, before the call and, unless rows become numbers, after it.
 LeftOut = tuple[float, float | None]
 
 
@@ -126,7 +126,7 @@ class RowOperator(Operator):
 
     @property
     def masks(self) -> tuple[tuple[float | None, ...], float | None] | None:
-        """What elements of each tensor become that a mask leaves out, None where a tensor has none, and those of results."""
+        """The values of elements of each tensor that a mask leaves out, None where a tensor has none, and those of results."""
         return None if self.left_out is None else ((self.left_out[0],), self.left_out[1])
 
     def _masked(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

@@ -23,15 +23,15 @@ class ShownNode(Hashable, Protocol):
 
     @property
     def operation(self) -> Operation:
-        """What it computes."""
+        """The results."""
 
     @property
     def operands(self) -> tuple[ShownNode, ...]:
-        """What it computes it of."""
+        """The operands."""
 
     @property
     def attribute(self) -> Any:
-        """What an input, a parameter or a constant is."""
+        """The name of an input, a parameter or a constant."""
 
     @property
     def format(self) -> Format:
@@ -45,7 +45,7 @@ _TIGHTEST = 9
 def formula(root: ShownNode, names: Sequence[str] = ()) -> str:
     """The graph as one would write it. ``names`` are those of the inputs.
 
-    What is used more than once and is long gets a letter and a line of its own.
+    A node that is used more than once and is long gets a letter and a line of its own.
 
     >>> import ogive
     >>> print(formula(ogive.shrink.formula()[0], ogive.shrink.tensors))

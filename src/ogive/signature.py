@@ -1,4 +1,4 @@
-"""What an operator takes: tensors, parameters and the element types that it is there for."""
+"""The arguments of an operator: tensors, parameters and the element types that it is there for."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = [
     "without_annotations",
 ]
 
-#: What NumPy's ufuncs take by keyword besides the parameters of an operator.
+#: The keywords that NumPy's ufuncs take besides the parameters of an operator.
 NUMPY_KEYWORDS = ("out", "where", "casting", "order", "dtype", "subok", "signature")
 
-#: What stands for an element type where an operator is made: the type itself, its name, or a NumPy dtype.
+#: The values that stand for an element type where an operator is made: the type itself, its name, or a NumPy dtype.
 TypeLike = Any
 
 #: Parameters are FLOAT in the standards, and in all operators: zero or what is a number in float32.
@@ -42,7 +42,7 @@ LARGEST_PARAMETER = (2 - 2.0**-23) * 2.0**127
 
 @record()
 class Constraint:
-    """Which values a numeric parameter may have."""
+    """The values that a numeric parameter may have."""
 
     allowed: str
     holds: Callable[[float], bool]
@@ -260,7 +260,7 @@ def _nameable(function: Callable[..., Any]) -> str:
 
 
 def without_annotations(signature: inspect.Signature) -> inspect.Signature:
-    """What editors and help() show: the formula's annotations are about expressions, not about arrays."""
+    """The signature that editors and help() show: the formula's annotations are about expressions, not about arrays."""
     empty = inspect.Signature.empty
     parameters = [parameter.replace(annotation=empty) for parameter in signature.parameters.values()]
     return signature.replace(parameters=parameters, return_annotation=empty)

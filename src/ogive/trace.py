@@ -108,7 +108,7 @@ def trace(
 
 
 def results_of(value: Any, outputs: int) -> tuple[Expression, ...]:
-    """What a formula returned, as expressions."""
+    """The results that a formula returned, as expressions."""
     if value is None:
         raise FormulaError("the formula returns None. Give the result with `return`")
     if inspect.isawaitable(value) or inspect.isgenerator(value):
@@ -207,12 +207,12 @@ def _note(name: str, function: Callable[..., Any], error: BaseException) -> None
 _VOCABULARY = "See help(ogive.formula) for the functions that there are"
 
 
-#: What torch's and JAX's functions say of an argument that is no array.
+#: The messages of torch's and JAX's functions for an argument that is no array.
 _ARRAY_FUNCTION = re.compile(r"^(?P<torch>\w+)\(\).*Tensor|^Error interpreting argument to <function (?P<jax>\w+)")
 
 
 def _instead_of(name: str) -> str:
-    """What a formula says where it called another library's function of this name."""
+    """The message of a formula where it called another library's function of this name."""
     import numpy as np
 
     import ogive

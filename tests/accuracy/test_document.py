@@ -48,7 +48,7 @@ def test_there_are_measurements():
 
 
 def test_every_float32_is_counted():
-    """Of the operators that people ask for first."""
+    """Rows of the operators that people ask for first."""
     counted = {row["operator"] for row in EVERY_FLOAT32}
     assert counted >= {"exp", "sigmoid", "tanh", "softplus", "mish", "celu", "elu", "selu", "erf", "log"}
     assert {row["count"] for row in EVERY_FLOAT32} == {1 << 32}

@@ -292,7 +292,7 @@ assert len(BESIDE) > 14
 
 @pytest.mark.parametrize("name", BESIDE)
 def test_values_are_on_that_side_of_their_fractions(name, arithmetic):
-    """What is said without any bits is so with 400."""
+    """An answer that is given without any bits is so with 400."""
     context = arithmetic.ctx
     points = [
         Fraction(sign * n, d) for sign in (1, -1) for n, d in ((1, 1), (1, 2), (99, 100), (1, 10**9), (3, 1), (9, 1))

@@ -116,7 +116,7 @@ def test_cancellation_is_found_by_a_careful_measurement():
     assert report.worst > 1e6
     (x,) = report.worst_input
     assert 0 < abs(x) < 1e-3
-    # What it found is true: the first term of the series is all that counts there.
+    # The estimate that it found is true: the first term of the series is all that counts there.
     exact = np.longdouble(x) ** 3 / 3
     unit = 2.0 ** (np.floor(np.log2(abs(exact))) - 23)
     assert report.worst == pytest.approx(float(abs(report.worst_result - exact) / max(unit, 2.0**-149)), rel=1e-4)

@@ -137,7 +137,7 @@ def test_a_stride_and_samples():
     "op", [ogive.gelu, ogive.softplus, ogive.hard_swish, ogive.log, ogive.sin], ids=lambda op: op.name
 )
 def test_the_witness_changes_nothing(op, monkeypatch):
-    """Of every input and of float32 results that are wrong: as many as without it."""
+    """The count of every input, and of float32 results that are wrong: as many as without it."""
 
     def wrong(x):
         result = op(x).copy()

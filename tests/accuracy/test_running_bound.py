@@ -30,7 +30,7 @@ TWO = ("add", "subtract", "multiply", "divide", "power", "atan2", "larger", "sma
 
 
 def points(name, dtype, count):
-    """Of all magnitudes, near the ends of domains, near zeros, and where the result is small."""
+    """Numbers of all magnitudes, near the ends of domains, near zeros, and where the result is small."""
     generator = np.random.default_rng(sum(map(ord, name)))
     sizes = np.exp2(generator.uniform(-60, 11, count // 2)) * generator.choice([-1, 1], count // 2)
     near = generator.choice([1.0, -1.0, math.pi, math.pi / 2, 30, -80, 0.5], count // 4)

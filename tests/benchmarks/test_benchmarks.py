@@ -27,7 +27,7 @@ from ogive.peers.expressions import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, T
 DOCUMENT = Path(report.__file__).parent.parent / "docs/tables/performance.md"
 ALL = {section: cases(section, (), (), 2) for section in ARRAY_SECTIONS}
 
-#: What is no operator of its own in Ogive.
+#: Names that are no operator of their own in Ogive.
 OTHERS = {"gelu_tanh", "chain"}
 
 

@@ -133,7 +133,7 @@ def test_what_the_model_does_not_say_is_not_known(checked):
     for info in (*model.graph.input, *model.graph.output):
         info.type.tensor_type.ClearField("shape")
     assert checked(model).findings[0].reasons == ("the model does not say the rank of InputTensor, OutputTensor",)
-    # What is known is refused all the same.
+    # A known fact is refused all the same.
     model.graph.input[0].type.tensor_type.elem_type = TensorProto.STRING
     assert checked(model).findings[0].verdict == "refused"
 
@@ -283,7 +283,7 @@ def test_what_only_computes_sizes_is_nothing_to_run(checked):
 
 
 def test_data_that_a_size_reads_too_is_data(checked):
-    """What another node, an output or a body reads is computed on the device."""
+    """A tensor that another node, an output or a body reads is computed on the device."""
     report = checked(
         """t (int64[2] s, float[4] x, bool c) => (float[A, B] y, int64[2] z, float[C] w) {
             d = Div(s, s)

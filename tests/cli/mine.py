@@ -7,7 +7,7 @@ import ogive
 
 @ogive.operator
 def shrinkage(x):
-    """What tanh takes away: ``x - tanh(x)``."""
+    """The part that tanh takes away: ``x - tanh(x)``."""
     return x - np.tanh(x)
 
 

@@ -198,7 +198,7 @@ def test_accuracy_is_kept_and_not_measured_twice(ogive, tmp_path, monkeypatch):
 
 
 def test_accuracy_prints_how_errors_are_spread(ogive):
-    """Of one operator, and of several where that is asked for."""
+    """For one operator, and for several where that is asked for."""
 
     def counts(out):
         return [int(count.replace(",", "")) for count in re.findall(r"^ *[\d.e-]+ ULP +([\d,]+) *$", out, re.MULTILINE)]

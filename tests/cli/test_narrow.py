@@ -17,7 +17,7 @@ from ogive.cli.accuracy_command import Measurement, _announce
 from ogive.dtypes import element_type
 from tests.cli.test_commands import ogive  # noqa: F401  (a fixture)
 
-#: What `ogive export` prints is code and paths.
+#: The output of `ogive export` is code and paths.
 WITHOUT_TABLES = {"export"}
 
 #: A command, and a word of its table.
@@ -55,7 +55,7 @@ def places(tmp_path_factory):
     return {"MODEL": str(folder / "m.onnx"), "ARRAY": str(folder / "x.npy"), "FOLDER": str(folder)}
 
 
-#: What another run measures anew.
+#: Numbers that another run measures anew.
 VARIABLE = re.compile(r"\S+ (ms|ns)\b|\S+ %|\S+ files?, \S+ MB")
 STYLES = re.compile(r"\x1b\[[\d;]*m")
 

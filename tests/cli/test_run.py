@@ -449,7 +449,7 @@ def with_signal(self, *given):
     os.kill(os.getpid(), getattr(signal, name))
     return result
 setattr(outputs.OutputFolder, at, with_signal)
-# What the tests run under may ignore it: nohup does.
+# The parent process of the tests may ignore it: nohup does.
 signal.signal(getattr(signal, name), signal.SIG_IGN if ignored == "ignored" else signal.SIG_DFL)
 main(sys.argv[4:])
 """

@@ -1,4 +1,4 @@
-"""What the commands share: progress, sizes, levels, completion, errors that nobody thought of."""
+"""The parts that the commands share: progress, sizes, levels, completion, errors that nobody thought of."""
 
 import io
 import os

@@ -1,6 +1,6 @@
 """ONNX's own tests of backends, driven by ONNX's own runner: every model made of operators that Ogive is for.
 
-Which tests run follows from the operators in their models. conftest.py prints the count.
+The operators in the models decide which tests run. conftest.py prints the count.
 """
 
 import unittest
@@ -52,7 +52,7 @@ with warnings.catch_warnings(), np.errstate(all="ignore"):
     CASES = {kind: load_model_tests(kind=kind) for kind in KINDS}
     RUNNER = BackendTest(ogive.onnx.backend, __name__)
 
-#: What ONNX defines by functions of operators in scope: Ogive computes these functions.
+#: Operators that ONNX defines by functions of operators in scope: Ogive computes these functions.
 COMPOSED = frozenset(
     {
         *("AffineGrid", "BlackmanWindow", "CenterCropPad", "DynamicQuantizeLinear", "HammingWindow", "HannWindow"),
@@ -67,7 +67,7 @@ IN_SCOPE = {
 }
 TOTAL = sum(map(len, CASES.values()))
 
-#: What a training step asks for in these tests, not a model that runs.
+#: Operators that a training step asks for in these tests, not a model that runs.
 TRAINING = ("training_dropout",)
 
 #: The operators that the catalogue has not got yet.

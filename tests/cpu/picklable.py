@@ -1,4 +1,4 @@
-"""What tests pickle and send to other processes, one of every kind that computes."""
+"""The objects that tests pickle and send to other processes, one of every kind that computes."""
 
 import types
 
@@ -10,7 +10,7 @@ import ogive.directml as dml
 X = np.float32([-2.5, -1, -0.0, 0, 0.25, 1, 3, np.inf, -np.inf, np.nan])
 V = np.float32([-2, 0.25, 2])
 
-#: What a notebook's cells define: operators of a module that no other process can import.
+#: Definitions of a notebook's cells: operators of a module that no other process can import.
 NOTEBOOK = '''
 from typing import Literal
 import ogive

@@ -239,7 +239,7 @@ def ndtr(x):
     return 0.5 * special(scipy.special.erfc)(-x / np.sqrt(x.dtype.type(2)))
 
 
-#: Of operands in the longer format, and the parameters by name.
+#: Functions of operands in the longer format, and the parameters by name.
 NUMBERS: dict[str, Callable[..., Array]] = {
     "abs": np.abs,
     "acos": np.arccos,
@@ -409,7 +409,7 @@ def shrink_one(x, bias, lambd, first):
     return one if one is not None else other if other is not None else 0
 
 
-#: Of Python's whole numbers; what comes out is rounded towards zero, and saturates or wraps around.
+#: Functions of Python's whole numbers; what comes out is rounded towards zero, and saturates or wraps around.
 WHOLE_NUMBERS: dict[str, Callable[..., Any]] = {
     "abs": abs,
     "add": lambda a, b: a + b,
@@ -456,7 +456,7 @@ WHOLE_NUMBERS: dict[str, Callable[..., Any]] = {
     "where": lambda condition, a, b: a if condition else b,
 }
 
-#: Whose integers wrap around; all others saturate.
+#: The operators whose integers wrap around; all others saturate.
 WRAPPING = {
     *("abs", "add", "bit_count", "bit_shift_left", "bit_shift_right", "bitwise_and", "bitwise_not", "bitwise_or"),
     *(
@@ -566,7 +566,7 @@ def difference(
     parameters: dict[str, Any],
     result: ElementType,
 ) -> str:
-    """What is wrong with results: nothing, if the text is empty."""
+    """The fault of results: nothing, if the text is empty."""
     if not result.is_float:
         same = actual == exact
         if name == "shrink" and result.is_integer:  # a small fraction may cost the last unit, as documented

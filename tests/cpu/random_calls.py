@@ -19,7 +19,7 @@ from ogive.errors import ArgumentError, DTypeError, OgiveError, OutputError, Par
 from ogive.signature import ANY
 from tests.inputs import random_values, special_values
 
-#: What an error may be of.
+#: The largest parts that an error may be of.
 Errors = tuple[type[OgiveError], ...]
 
 
@@ -211,7 +211,7 @@ class Call:
     arrays: list[np.ndarray]
     """The operands as NumPy reads them."""
     weak: list[bool]
-    """Which of them are Python's numbers, which take the type of what stands beside them."""
+    """The ones of them that are Python's numbers, which take the type of what stands beside them."""
     container: Container
     is_contained: list[bool]
     parameters: dict[str, Any]
@@ -266,7 +266,7 @@ def operand(draw: Any, op: Any, kind: ElementType, shape: tuple[int, ...]) -> np
 def number(draw: Any, parameter: Any, of_integers: bool) -> Any:
     """A value that a numeric parameter takes, in one of the forms that numbers have.
 
-    Bounds may be any number. What a formula multiplies or divides by is of ordinary size: a product or a quotient that
+    Bounds may be any number. A factor or divisor of a formula is of ordinary size: a product or a quotient that
     overflows or underflows on the way to the result is lost, as documented.
     """
     usual = st.sampled_from([0.75, -1.25, 3.0, 0.0, 1.0, -1.0, 0.5, 2.0, 1e-3, 100.0])
@@ -416,7 +416,7 @@ def resolve(call: Call) -> tuple[tuple[ElementType, ...], tuple[ElementType, ...
 
 
 def are_weak(call: Call) -> list[bool]:
-    """Which operands are Python's numbers without a type of their own: all, if an array is of a kind that holds them."""
+    """The operands that are Python's numbers without a type of their own: all, if an array is of a kind that holds them."""
     order = "biuf"
     arrays = [order.index(a.dtype.kind) if a.dtype.kind in order else 3 for a in call.arrays]
     numbers = [min(kind, 1) if kind < 3 else 3 for kind, weak in zip(arrays, call.weak, strict=True) if weak]

@@ -55,12 +55,12 @@ def test_integers_are_exact(op, signature):
             assert got == correctly_rounded(exact, kind, modular=op.modular), (given, parameters)
 
 
-#: Of float64, where these operators' sums of two cancel: units in the last place of the larger part.
+#: For float64, where these operators' sums of two cancel: units in the last place of the larger part.
 CANCELS = dict.fromkeys(("logaddexp", "logaddexp2"), max)
 
 
 def steps_of_batch_normalization(x, scale, bias, mean, variance, epsilon):
-    """What it computes on the way, in many digits."""
+    """The numbers that it computes on the way, in many digits."""
     away = mpmath.mpf(x) - mpmath.mpf(mean)
     quotient = away / mpmath.sqrt(mpmath.mpf(variance) + epsilon)
     return away, quotient, quotient * scale, quotient * scale + bias

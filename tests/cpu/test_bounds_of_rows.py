@@ -1,4 +1,4 @@
-"""What numbers of rows and their elements may be wrong by, as each level says: judged by the same formulas in Arb."""
+"""The error bounds of numbers of rows and their elements, as each level says: judged by the same formulas in Arb."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def families():
     yield "masked", np.where(np.arange(6) < 2, -np.inf, usual)
 
 
-#: What elements of -inf leave as it is of the others.
+#: Operators that elements of -inf leave as they are for the others.
 MASKED, LINEAR = (
     {"row_max", "row_log_sum_exp", "softmax", "beside the largest"},
     {"x / 3", "x + 1/3", "x * 1.75 + 0.3125"},

@@ -27,7 +27,7 @@ PROGRAM = celu.program(SIGNATURE, alpha=1.25)
 X = np.linspace(-4, 4, 1000, dtype=np.float32)
 EXPECTED = celu(X, alpha=1.25)
 
-#: Of these celu(x) = x: the first kernel decides them, so that none asks for its retry.
+#: For these numbers celu(x) = x: the first kernel decides them, so that none asks for its retry.
 DECIDED = X[-4:]
 
 
@@ -166,7 +166,7 @@ def test_off(monkeypatch, compilations):
 @pytest.mark.parametrize("caches", [None, "", " ", "/a/b", "/a//b/", "relative", "~/b", "/a/../b"])
 @pytest.mark.parametrize("home", [None, "/home/somebody", "/"])
 def test_the_default_folder_is_that_of_platformdirs(monkeypatch, caches, home):
-    """Which is not asked: importing it would take longer than all that follows."""
+    """The compiler is not asked: importing it would take longer than all that follows."""
     for name, value in {"XDG_CACHE_HOME": caches, "HOME": home}.items():
         if value is None:
             monkeypatch.delenv(name, raising=False)
@@ -491,7 +491,7 @@ def test_notes_that_changed_places_are_made_anew(folder):
 
 @pytest.mark.parametrize("module", [compiler, link])
 def test_a_changed_linker_has_other_files(folder, compilations, monkeypatch, tmp_path, module):
-    """What it makes follows from LLVM's text and from the linker itself."""
+    """The code that it makes follows from LLVM's text and from the linker itself."""
     computes()
     changed = tmp_path / "changed.py"
     changed.write_text(Path(module.__file__).read_text() + "# changed\n")

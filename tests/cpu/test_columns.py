@@ -96,7 +96,7 @@ def twice_the_largest(x):
 
 @pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
 def test_zeros_of_both_signs_at_the_top(kind):
-    """Which of them is the largest element follows from the order in a row, which is not that of a column."""
+    """The position of the largest element follows from the order in a row, which is not that of a column."""
     generator = np.random.default_rng(3)
     x = np.copysign(0.0, generator.standard_normal((100, 64)))
     x[:50] = -1.0

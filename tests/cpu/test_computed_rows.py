@@ -43,7 +43,7 @@ def mean(row):
     return total(row) / len(row)
 
 
-#: What elements are computed by: in formulas, and in Arb.
+#: The functions that elements are computed by: in formulas, and in Arb.
 ELEMENTS = {
     "exp(x)": (lambda x: f.exp(x), lambda x: x.exp()),
     "x * x": (lambda x: x * x, lambda x: x * x),
@@ -53,7 +53,7 @@ ELEMENTS = {
     "x * 1.75 + 0.3125": (lambda x: x * 1.75 + 0.3125, lambda x: x * 1.75 + 0.3125),
 }
 
-#: What is computed of the row: one number for all elements, or one for each.
+#: The functions that are computed of the row: one number for all elements, or one for each.
 OF_ROWS = {
     "row_max": (f.row_max, largest),
     "row_min": (f.row_min, lambda row: -largest([-x for x in row])),

@@ -115,7 +115,7 @@ def test_submit(client, kind):
 @pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("kind", ON_ARRAYS)
 def test_chunks(client, kind):
-    """Of arrays: the call itself, and as the function of map_blocks."""
+    """The ways for arrays: the call itself, and as the function of map_blocks."""
     make, part = ON_ARRAYS[kind]
     thing = make()
     whole = np.concatenate([part] * 4)

@@ -151,7 +151,7 @@ def test_an_error_of_the_last_level_reaches_the_caller(monkeypatch):
 
 
 def test_the_tail_of_gelu_needs_no_last_level(monkeypatch):
-    """What underflows beside an exact zero has one sign: each such result once took 0.06 ms."""
+    """A number that underflows beside an exact zero has one sign: each such result once took 0.06 ms."""
 
     def failing(self, *_):
         raise AssertionError("the last level was asked")

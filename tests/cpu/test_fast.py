@@ -248,7 +248,7 @@ def test_a_formula_of_ones_own():
     x = samples()
     x = x[np.isfinite(x)]
     assert (gated.fast(x) != gated(x)).any()
-    # Beside ties of subnormal numbers they differ by one unit of these, the smallest number.
+    # Next to ties of subnormal numbers they differ by one unit of these, the smallest number.
     assert np.allclose(gated.fast(x), gated(x), rtol=4e-7, atol=1.5e-45)
     again = pickle.loads(pickle.dumps(gated.fast))
     assert again.accuracy == "fast"

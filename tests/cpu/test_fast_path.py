@@ -1,4 +1,4 @@
-"""What blocks of usual operands get is bit for bit what all others get."""
+"""Blocks of usual operands get bit for bit what all others get."""
 
 from dataclasses import replace
 

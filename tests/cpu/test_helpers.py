@@ -89,7 +89,7 @@ def test_helpers_of_numbers_beyond_the_type(name: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 def test_infinite_operands_are_infinite(dtype: str) -> None:
-    """What is an infinity by its formula: an operand, and 1/0."""
+    """An infinity by its formula: an operand, and 1/0."""
     x = np.array([np.inf, -np.inf, 0.0, np.nan], ELEMENT_TYPES[dtype].numpy)
     hypot = ogive.operator(lambda x: f.hypot(x * 2, 1))
     assert hypot(x).astype(float).tolist()[:3] == [np.inf, np.inf, 1.0]

@@ -153,7 +153,7 @@ def activate_zarr(*arguments):
 
 
 def refusal(monkeypatch, capsys, *arguments):
-    """What the program says, in this process, as it ends with the status 2."""
+    """The program's output, in this process, as it ends with the status 2."""
     monkeypatch.setattr(sys, "argv", [str(PROGRAM), *map(str, arguments)])
     with pytest.raises(SystemExit) as caught:
         runpy.run_path(str(PROGRAM))["main"]()

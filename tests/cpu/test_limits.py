@@ -174,7 +174,7 @@ def test_row_wise_results_stay_within_the_range(kind):
 
 
 def test_log_softmax_keeps_what_is_near_zero():
-    """Of a row that one element dominates the largest result is -exp(-100), not 0."""
+    """In a row that one element dominates the largest result is -exp(-100), not 0."""
     assert ogive.log_softmax(np.float64([100.0, 0.0]))[0] == pytest.approx(-np.exp(-100.0), rel=1e-15)
     assert ogive.log_softmax(np.float32([80.0, 0.0]))[0] == pytest.approx(-np.exp(-80.0), rel=1e-6)
 

@@ -67,7 +67,7 @@ class Job:
 
 
 def run_all(jobs: list[Job], folder: Path) -> list[list[np.ndarray]]:
-    """What the jobs leave in their outputs."""
+    """The outputs that the jobs leave."""
     program = folder / "run_kernels"
     source = Path(__file__).parent / "run_kernels.c"
     subprocess.run([COMPILER, "-std=c11", "-D_GNU_SOURCE", "-O1", "-static", "-o", program, source], check=True)
@@ -126,7 +126,7 @@ ALL = dict(zip([*CASE_IDS, *ROW_CASE_IDS], CASES + ROW_CASES, strict=True))
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory, request):
-    """Of every kernel that is tried: its outputs, and which elements are left to enclosures, by the name of the case."""
+    """For every kernel that is tried: its outputs, and which elements are left to enclosures, by the name of the case."""
     tried = {item.callspec.id for item in request.session.items if getattr(item, "function", None) is BITS}
     ids = [name for name in ALL if name in tried]
     cases = [ALL[name] for name in ids]

@@ -1,4 +1,4 @@
-"""What threads share while they call the same operators and models. In a free-threaded Python they do it at once."""
+"""The state that threads share while they call the same operators and models. In a free-threaded Python they do it at once."""
 
 import os
 import subprocess

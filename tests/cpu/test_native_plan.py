@@ -80,7 +80,7 @@ def test_a_uniform_plan_takes_every_size():
 
 
 def test_views_and_copies():
-    """Of the input every second element, turned round; of that a copy."""
+    """Every second element of the input, turned round; and a copy of that."""
     view = ("view", (8,), (-8,), 56, (16,), (4,))
     plan = made(
         **steps(
@@ -258,7 +258,7 @@ def test_calls_that_no_plan_fits_are_passed_on():
 
 
 def test_a_view_may_have_another_type_of_the_same_size():
-    """Of another size it is made by the function, which says what is wrong."""
+    """For another size it is made by the function, which says what is wrong."""
 
     def plan(dtype):
         place = ("view", (16,), (4,), 0, (16,), (4,), dtype)

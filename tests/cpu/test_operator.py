@@ -208,7 +208,7 @@ def test_integers_are_cast_as_numpy_casts_them():
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("bound", [False, True])
 def test_numbers_of_python_take_the_type_of_arrays(dtype, bound):
-    """Of bfloat16, too, for which NumPy's own ufuncs give float32; whether the operator is called or its ufunc."""
+    """The types hold for bfloat16, too, for which NumPy's own ufuncs give float32; whether the operator is called or its ufunc."""
     add, prelu, clip, where = (op.bind() if bound else op for op in (ogive.add, ogive.prelu, ogive.clip, ogive.where))
     x = np.array([-1, 2]).astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
     results = [prelu(x, 0.25), add(1, x), add(x, 2.5), clip(x, 0, 1.0), where([True, False], x, 2.0)]
@@ -743,7 +743,7 @@ def test_an_operator_goes_with_all_that_it_holds(use):
 
 @pytest.mark.matrix(share=4, pool="slow")
 def test_many_operators_take_no_more_memory_than_a_few():
-    """What is left of one operator with an array of 8 MiB is less than 16 KiB."""
+    """The memory left of one operator with an array of 8 MiB is less than 16 KiB."""
 
     def use_many(count):
         for _ in range(count):

@@ -21,7 +21,7 @@ from tests.verify import verify_program
 
 SINGLE = ELEMENT_TYPES["float32"]
 
-#: What kernel, retry, repair and enclosures multiply by; and the bits of elements from which on each passes an element on.
+#: The factors of kernel, retry, repair and enclosures; and the bits of elements from which on each passes an element on.
 FACTORS = np.float32([2, 3, 5, 7])
 LATER = 3.0, 7.0, 11.0
 

@@ -57,7 +57,7 @@ def test_accuracy(op, signature, length, width):
     exact = evaluate(op.formula()[0], given, parameters, dtype=np.longdouble)
     errors = np.atleast_2d(error_in_ulp(result, exact, kind).T).T
     for row in np.flatnonzero((errors > LIMITS[kind.name]).any(axis=1)):
-        # Beside the mean of the row the long double lacks the digits; what looks wrong is looked at exactly.
+        # Next to the mean of the row the long double lacks the digits; what looks wrong is looked at exactly.
         pytest.importorskip("flint", reason="needs python-flint for exact results")
         right = right_rows(op.formula()[0], [[float(v) for v in g[row]] for g in given], parameters, kind)
         errors[row] = error_in_ulp(result[row], np.array(right, np.longdouble), kind)
@@ -100,7 +100,7 @@ def test_the_largest_elements_are_counted():
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_logarithm_near_zero_keeps_its_digits(dtype):
-    """Of a row that one element dominates: what the others add up to is all that is left of the result."""
+    """In a row that one element dominates: what the others add up to is all that is left of the result."""
     for length in (2, 17, 1000, 40_000):
         for below in (20.0, 60.0, 80.0):
             x = np.full((2, length), 3.0 - below, dtype)
@@ -547,7 +547,7 @@ def test_a_number_of_each_row_is_right(what, kind, length):
 
 
 def test_sums_of_float64_are_corrected():
-    """What cancels leaves the others as they are: 1e17 swallows a one in plain float64."""
+    """Elements that cancel leave the others as they are: 1e17 swallows a one in plain float64."""
     x = np.ones((2, 3000))
     x[:, 7], x[:, 2000] = 1e17, -1e17
     assert reducing("sum", element_type("float64"))(x).tolist() == [[2998.0], [2998.0]]

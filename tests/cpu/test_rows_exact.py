@@ -314,7 +314,7 @@ def test_repair_alone_is_right():
 
 
 def undecided(op, rows):
-    """Which rows the first level of a row operator leaves to its repair."""
+    """The rows that the first level of a row operator leaves to its repair."""
     kind = ELEMENT_TYPES["float32"]
     program = rows_with_test([_root(op)], [kind], [kind], 0, reduces=False)
     assert program is not None

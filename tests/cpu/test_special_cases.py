@@ -35,7 +35,7 @@ def statements(op):
 
 
 def number(text, dtype):
-    """What a text stands for in an element type."""
+    """The number that a text stands for in an element type."""
     if text.endswith(("largest", "smallest")):
         info = ml_dtypes.finfo(dtype)
         size = info.max if text.endswith("largest") else info.smallest_subnormal

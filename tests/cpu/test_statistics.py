@@ -23,7 +23,7 @@ def total(types):
 
 
 def rise(call, types=FLOATS):
-    """Of all operators of these types: a kernel has the name of the first one that had its formula, in any test."""
+    """Rows of all operators of these types: a kernel has the name of the first one that had its formula, in any test."""
     held = list(_noted)  # else what others leave goes meanwhile, and is counted no more
     before = total(types)
     call()

@@ -21,11 +21,11 @@ from ogive.expression import Format, node
 from ogive.program import Program
 from ogive.runtime.kernels import make_ufunc
 
-#: Of each length, with zeros of both signs.
+#: Tables of each length, with zeros of both signs.
 TABLES = {size: (*(math.ldexp(k - 5.0, k) for k in range(size - 2)), 0.0, -0.0) for size in (8, 16, 32)}
 PLACE = 11.0
 
-#: What holds the tables in registers, and estimates.
+#: Targets that hold the tables in registers, and estimate.
 INSTRUCTIONS = {
     "x86-64-v4": ["vperm[it]2ps", "vrcp14ps"],
     "x86-64-v3": ["vperm(ps|d)", "vblendvps"],
@@ -34,7 +34,7 @@ INSTRUCTIONS = {
 
 
 def program(*, wide: bool = False) -> Program:
-    """Of an index and a number: entries of each table, one by bits of the number, one by a parameter, and the estimate.
+    """Results for an index and a number: entries of each table, one by bits of the number, one by a parameter, and the estimate.
 
     ``wide`` ones are float64, so that the code takes half as many elements at a time.
     """

@@ -145,7 +145,7 @@ def test_a_foreign_target_from_the_environment_is_an_error_of_the_first_call():
     assert "CompileError: OGIVE_TARGET: it is '" in run.stderr
 
 
-#: Of the catalogue, each with a process for every target.
+#: Operators of the catalogue, each with a process for every target.
 PARTS = 16
 
 

@@ -1,4 +1,4 @@
-"""What is left to enclosures, at 0.1 ms an element, is next to nothing: no range of inputs, and nothing of ordinary data."""
+"""The share left to enclosures, at 0.1 ms an element, is next to nothing: no range of inputs, and nothing of ordinary data."""
 
 from fractions import Fraction
 
@@ -47,7 +47,7 @@ def test_there_are_operators():
 
 @pytest.mark.parametrize(("op", "operands"), OPERATORS_OF_FLOATS, ids=lambda value: getattr(value, "name", None))
 def test_next_to_nothing_is_left(op, operands, asked):
-    """Of all magnitudes up to 3 %: beyond 60, 1.5 log(1 + exp(x)) may be a tie and next to nothing more."""
+    """For all magnitudes up to 3 %: beyond 60, 1.5 log(1 + exp(x)) may be a tie and next to nothing more."""
     (parameters, *_) = parameter_sets(op)
     for make, count, most in ((of_every_magnitude, 4, 66), (ordinary, 8192, 8)):
         arrays = [make(count, seed) for seed in range(operands)]

@@ -1,4 +1,4 @@
-"""What rows leave to enclosures, by operator and family of data: microseconds an element, so next to nothing may be left.
+"""The elements that rows leave to enclosures, by operator and family of data: microseconds an element, so next to nothing may be left.
 
 A cliff is a range of data that all is left. It comes back as a failing test here, and not as a slow program elsewhere.
 """
@@ -61,7 +61,7 @@ def with_nan(generator, count, kind):
     return np.where(np.arange(count) % LENGTH == 5, np.nan, generator.normal(0, 3, count))
 
 
-#: Of which families elements are left. Gradients of rows with one or two numbers are zero by an identity.
+#: The families of which elements are left. Gradients of rows with one or two numbers are zero by an identity.
 LEFT = {
     "vjp(layer_normalization)": {"alternating"},
     "vjp(lp_normalization)": {"constant", "alternating"},

@@ -31,7 +31,7 @@ def run(code, **environment):
 
 
 def others_ran_during(call, seconds=0):
-    """Whether a thread that waits for nothing but the interpreter's lock got it during the call. Of a busy machine's
+    """Whether a thread that waits for nothing but the interpreter's lock got it during the call. On a busy machine's
     processors it may get none for a while, so the call is repeated until it did, or for so many seconds.
     """
     may_begin, began = threading.Lock(), []
@@ -258,7 +258,7 @@ def test_the_scheduler_places_workers_that_are_not_one_for_each_processor(fewer)
         ({"OMP_NUM_THREADS": "5"}, 5),
         ({"OMP_NUM_THREADS": " 4, 2"}, 4),
         ({"OGIVE_NUM_THREADS": "", "OMP_NUM_THREADS": "7"}, 7),
-        # What OpenMP does not allow is passed over.
+        # A value that OpenMP does not allow is passed over.
         ({"OMP_NUM_THREADS": "many"}, None),
         ({"OMP_NUM_THREADS": "0"}, None),
         ({"OMP_NUM_THREADS": "-1"}, None),

@@ -31,7 +31,7 @@ FORMULAS = {
 
 
 def data(dtype):
-    """Of few bits, so that sums are ties; and of all sizes."""
+    """Numbers of few bits, so that sums are ties; and of all sizes."""
     rng = np.random.default_rng(11)
     whole = rng.integers(-80, 300, 60)
     halves = rng.integers(2**7, 2**9, 60) / 2

@@ -28,7 +28,7 @@ X = np.float32([-2.0, 0.5, 3.0])
 
 
 def formulas():
-    """Of two operators; the second's results are repaired."""
+    """A pack of two operators; the second's results are repaired."""
     return [
         op.computation(signature)
         for op in (ogive.relu, ogive.celu)
@@ -255,7 +255,7 @@ def test_without_llvmlite_kernels_of_the_pack_compute_and_others_say_what_is_mis
     for part in Path(ogive.__file__).parent.iterdir():
         if part.name != wheel_kernels.FOLDER:
             (package / part.name).symlink_to(part)
-    # What asks for its own file finds the original.
+    # A package that asks for its own file finds the original.
     code = f"""
 import sys
 sys.modules.update(dict.fromkeys(["llvmlite", "mpmath", "click", "rich", "onnx", "platformdirs"]))
@@ -356,7 +356,7 @@ def test_the_catalogue_has_every_public_operator():
 
 
 def test_later_kernels_are_left_out_that_no_input_needs():
-    """Of all numbers of bfloat16, the kernel of softsign and its retry decide every one, those of log all but some."""
+    """For all numbers of bfloat16, the kernel of softsign and its retry decide every one, those of log all but some."""
     softsign, log = (
         op.computation(next(s for s in op.signatures if s.inputs[0].name == "bfloat16"))
         for op in (ogive.softsign, ogive.log)

@@ -29,7 +29,7 @@ from tests.inputs import assert_same_bits
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="not installed: g++")
 
-#: What CUDA C++ has of its own, as C++ for the processor.
+#: The names that CUDA C++ has of its own, as C++ for the processor.
 PRELUDE = """
 #define __global__
 #define __device__

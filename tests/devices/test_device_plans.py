@@ -165,7 +165,7 @@ def test_models(text, shapes, device):
 )
 @given(graphs())
 def test_random_models(device, case):
-    """Of elements, rows, reductions and views, in four types and under both contracts."""
+    """A model of elements, rows, reductions and views, in four types and under both contracts."""
     model, shapes, _, seed = case
     note(printer.to_text(model))
     accuracy = ("exact", "fast")[seed % 2]

@@ -1,4 +1,4 @@
-"""What tests that execute share: which operators there are, what their results must be, and guarded memory."""
+"""The parts that tests that execute share: which operators there are, what their results must be, and guarded memory."""
 
 import functools
 import re
@@ -54,7 +54,7 @@ KEYWORDS = {
     "ELEMENT_WISE_SIGN": lambda desc: {"nan": "zero"},
 }
 
-#: Whose type a zero point has that is left out.
+#: The tensor whose type a zero point has that is left out.
 ZERO_POINTS = {
     ("DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR", "ZeroPointTensor"): "OutputTensor",
     ("DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR", "ZeroPointTensor"): "InputTensor",
@@ -78,7 +78,7 @@ def numpy_type(given):
 
 
 def keywords(desc):
-    """What the function of the same formula is called with."""
+    """The arguments of the function of the same formula."""
     short = desc.FACTS.name
     if short in KEYWORDS:
         return KEYWORDS[short](desc)
@@ -127,12 +127,12 @@ def filled(desc):
     return np.full(desc.output.Sizes, desc.Value.value(desc.ValueDataType), numpy_type(desc.output))
 
 
-#: What no function of Ogive does.
+#: Operators for which Ogive has no function.
 WITHOUT_FUNCTION = {"CAST": converted, "FILL_VALUE_CONSTANT": filled, "FILL_VALUE_SEQUENCE": counted}
 
 
 def expected(desc, arrays):
-    """What the function of the same formula gives, in the desc's output type: by its own keywords."""
+    """The result of the function of the same formula, in the desc's output type: by its own keywords."""
     name, short = desc.FACTS.type_name, desc.FACTS.name
     if short in WITHOUT_FUNCTION:
         return WITHOUT_FUNCTION[short](desc, *arrays)
@@ -256,7 +256,7 @@ class Arena:
         return np.ndarray(desc.Sizes, kind, self.memory, binding.Offset, steps)
 
     def elements(self, desc, binding):
-        """Which bytes of the buffer are elements of the tensor."""
+        """The bytes of the buffer that are elements of the tensor."""
         mask = np.zeros(self.memory.nbytes, bool)
         kind = NUMPY[desc.DataType.name.removeprefix("DML_TENSOR_DATA_TYPE_")]
         shape = self.view(desc, binding)

@@ -52,7 +52,7 @@ def test_operator_types(name):
     assert dml.DML_OPERATOR_TYPE(value).name == name
 
 
-#: What api-model lists besides: names in the header's spelling, with their values.
+#: The enums that api-model lists besides: names in the header's spelling, with their values.
 OTHERS = {
     "DML_TENSOR_TYPE": {"DML_TENSOR_TYPE_INVALID": 0, "DML_TENSOR_TYPE_BUFFER": 1},
     "DML_TENSOR_FLAGS": {"DML_TENSOR_FLAG_NONE": 0, "DML_TENSOR_FLAG_OWNED_BY_DML": 1},
@@ -369,7 +369,7 @@ def test_importing_the_package_reads_no_data():
 #: Plain values that are no structure.
 PLAIN = (0.5, 3, "1", True, [1.0], {"Scale": 1.0}, object())
 
-#: What a refusal says that a member takes, by the type of the member.
+#: The kind that a refusal says a member takes, by the type of the member.
 WANTED = {
     "DML_TENSOR_DESC": "allowed: DML_BUFFER_TENSOR_DESC",
     "DML_SCALE_BIAS": "allowed: DML_SCALE_BIAS",

@@ -19,7 +19,7 @@ def run(desc, *arrays):
 
 
 def names(compiled):
-    """What the calls of a plan are named."""
+    """The names of a plan's calls."""
     functions = [call.function for call in compiled._plan.calls]
     return [f.__name__ if isinstance(f, np.ufunc) else f.name for f in functions]
 
@@ -223,7 +223,7 @@ def test_powers_of_integers_that_are_integers_are_exact(kind, exponents):
 
 
 def test_powers_beyond_the_type():
-    """Of integers they wrap around; with a floating exponent they saturate, and NaN is 0."""
+    """For integers they wrap around; with a floating exponent they saturate, and NaN is 0."""
     x, e = tensor("INT8", (4,)), tensor("FLOAT32", (4,))
     bases = np.int8([2, 3, -3, -2])
     wrapped = run(dml.DML_ELEMENT_WISE_POW_OPERATOR_DESC(x, x, x), bases, np.int8([8, 5, 5, -1]))

@@ -68,7 +68,7 @@ def check(desc, seed=0):
 
 
 def test_every_operator_of_the_catalogue_is_there():
-    """What the catalogue calls by a DirectML name can be created; if not, its members need an entry in RENAMED."""
+    """An operator that the catalogue calls by a DirectML name can be created; if not, its members need an entry in RENAMED."""
     names = {op.directml for op in CATALOG.values() if op.directml}
     assert names
     assert names <= {name.removeprefix("DML_OPERATOR_") for name in NAMES}

@@ -53,14 +53,14 @@ def written(folder, model, name="model.json"):
 
 
 def run(folder, model, *, iterations=1, **options):
-    """What a model prints, line by line."""
+    """The output of a model, line by line."""
     pieces = []
     load(written(folder, model), output_folder=folder, **options).run(pieces.append, iterations=iterations)
     return "".join(pieces).splitlines()
 
 
 def printed(folder, resource, *, verbose=False):
-    """What printing one resource prints."""
+    """The output of printing one resource."""
     commands = [{"type": "print", "resource": "r", "verbose": verbose}]
     lines = run(folder, {"resources": {"r": resource}, "dispatchables": {}, "commands": commands})
     assert lines[0].startswith("Running on 'Ogive")

@@ -397,7 +397,7 @@ def mutated(draw):
 
 
 def outcome(folder, text):
-    """What a model prints, or the text of its refusal."""
+    """The output of a model, or the text of its refusal."""
     try:
         return run(folder, text, memory_limit=1 << 20)[0]
     except OgiveError as error:
@@ -428,7 +428,7 @@ def test_any_text_runs_or_is_refused(tmp_path, position, text):
     count=st.integers(1, 40),
 )
 def test_strides_stay_inside_the_buffer(tmp_path, sizes, strides, count):
-    """What runs has read the right elements; what would leave the buffer is refused."""
+    """A model that runs has read the right elements; one that would leave the buffer is refused."""
     tensor = {"DataType": "FLOAT32", "Sizes": sizes}
     x = {"initialValuesDataType": "FLOAT32", "initialValues": {"valueStart": 1, "valueDelta": 1, "valueCount": count}}
     total = int(np.prod(sizes))

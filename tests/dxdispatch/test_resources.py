@@ -1,4 +1,4 @@
-"""What buffers hold before anything runs, and how it is printed."""
+"""The contents of buffers before anything runs, and how it is printed."""
 
 import json
 import math

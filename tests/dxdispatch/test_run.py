@@ -223,7 +223,7 @@ def test_volatile_descriptors_and_other_flags(tmp_path):
     flags = ["DESCRIPTORS_VOLATILE", "ALLOW_HALF_PRECISION_COMPUTATION"]
     model = changed((("dispatchables", "clip", "executionFlags"), flags))
     assert run(tmp_path, model)[-1] == "Resource 'y': 1, 2, -2"
-    # What is missing is found before anything runs here too.
+    # A missing resource is found before anything runs here too.
     with pytest.raises(ValueError, match="InputTensor is not bound"):
         load(written(tmp_path, changed((("commands", 0, "bindings", "InputTensor"), DELETE), model=model)))
 
@@ -250,7 +250,7 @@ load(sys.argv[1]).run(lambda text: None)
 
 @pytest.mark.parametrize("name", ["ACTIVATION_SOFTMAX1", "ELEMENT_WISE_ERF"])
 def test_dispatches_load_and_compile_nothing(tmp_path, name):
-    """What is done once is done when the operator is initialised, so that times are of computing."""
+    """A step that is done once is done when the operator is initialised, so that times are of computing."""
     axes = {"AxisCount": 1, "Axes": [1]} if name.endswith("1") else {}
     tensor = {"DataType": "FLOAT32", "Sizes": [1, 3]}
     operator = {"type": name, "InputTensor": tensor, "OutputTensor": tensor} | axes

@@ -40,7 +40,7 @@ OF_FLOATS = {
 }
 OF_INTEGERS = {1: ["abs", "relu", "sign"], 2: ["add", "sub", "mul", "max", "min"]}
 OF_ROWS = ["softmax", "log_softmax", "hardmax"]
-#: Of integers, those that have a kernel.
+#: For integers, the operators that have a kernel.
 OF_INTEGER_ROWS = ["sum", "mean", "product", "max", "min", "l1", "sum_square", "arg_max", "arg_min"]
 MOVEMENTS = ["turn", "flip", "skip", "flatten", "split off", "spread", "repeat"]
 MOST_ELEMENTS = 40_000

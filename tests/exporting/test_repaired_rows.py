@@ -42,7 +42,7 @@ def model(text, operands, result):
 
 
 def made(name):
-    """What is exported: an operator, or a model of one node that reduces rows."""
+    """The exported thing: an operator, or a model of one node that reduces rows."""
     if hasattr(ogive, name):
         return getattr(ogive, name)
     return model(f"axes = Constant<value_ints=[1]>() y = {name}(x, axes)", "float[N,M] x", 1)

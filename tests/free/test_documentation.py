@@ -1,4 +1,4 @@
-"""What is public is documented: found by looking at the real objects."""
+"""Everything public is documented: found by looking at the real objects."""
 
 import importlib
 import inspect

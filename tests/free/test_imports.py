@@ -15,7 +15,7 @@ from ogive.operator import Operator
 
 ROOT = Path(ogive.__file__).parent
 
-#: What each part may import of the package, besides itself. `errors`, `dtypes`, `conversion`, `forking` and `contracts` are for all.
+#: The parts that each part may import of the package, besides itself. `errors`, `dtypes`, `conversion`, `forking` and `contracts` are for all.
 MAY_IMPORT = {
     "errors": set(),
     "records": set(),

@@ -1,4 +1,4 @@
-"""What needs a package that is not installed says so in one sentence, with the way out."""
+"""A function that needs a package that is not installed says so in one sentence, with the way out."""
 
 import subprocess
 import sys

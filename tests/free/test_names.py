@@ -65,7 +65,7 @@ def test_names_without_an_operator_are_no_names_of_operators():
     assert advice("silu_and_more") == ""
 
 
-#: What is added to NumPy's function so that a formula of one result takes it.
+#: The arguments that are added to NumPy's function so that a formula of one result takes it.
 CALLS = {
     "divmod": lambda x, y: np.divmod(x, y)[1],
     "floor_divide": np.floor_divide,

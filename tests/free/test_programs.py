@@ -1,4 +1,4 @@
-"""What formulas are lowered to changes where somebody wants it, and is looked at: digests of all texts are kept."""
+"""The programs of formulas change where somebody wants it, and are looked at: digests of all texts are kept."""
 
 import pytest
 

@@ -7,7 +7,7 @@ import ogive
 
 ROOT = Path(ogive.__file__).parent
 
-#: What makes inputs: any numbers do there.
+#: The makers of inputs: any numbers do there.
 INPUTS = {
     *(
         "accuracy/measure.py",

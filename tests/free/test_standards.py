@@ -64,6 +64,6 @@ def test_members_have_names_of_ours():
 
 
 def test_sums_of_terms_are_no_rows():
-    """What is one formula of any number of terms is not the formula of two, one after the other."""
+    """An operator that is one formula of any number of terms is not the formula of two, one after the other."""
     assert OF_TERMS
     assert not OF_TERMS.keys() & TABLE["onnx"].keys()

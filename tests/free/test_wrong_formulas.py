@@ -1,4 +1,4 @@
-"""What formulas must not do: one FormulaError at the decorator, which names the operator, the line and the way out."""
+"""The things that formulas must not do: one FormulaError at the decorator, which names the operator, the line and the way out."""
 
 import functools
 import inspect
@@ -249,7 +249,7 @@ def constraint_of_nothing():
         return x * beta
 
 
-#: What is wrong before a formula is traced.
+#: The mistakes before a formula is traced.
 DECLARED: list[tuple[Callable[[], Any], str]] = [
     (positional_default, "op: its tensor slope has a default, 0.1; .*def op\\(..., \\*, slope=0.1\\)"),
     (generator, "op: the function is a generator.*Give the result with `return`"),

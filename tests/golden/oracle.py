@@ -169,7 +169,7 @@ def _stretched_softplus(x: Any) -> Any:
         return x
     if x < 1000:
         return part * gmpy2.log1p(gmpy2.exp(part * x))
-    # What is beyond alpha * beta * x has no place in these bits, and decides ties.
+    # The part beyond alpha * beta * x has no place in these bits, and decides ties.
     return gmpy2.next_above(part * part * x)
 
 
@@ -502,7 +502,7 @@ def rounded(operator: str, dtype: str, *operands: np.ndarray) -> np.ndarray:
 
 
 def _contexts(dtype: str) -> tuple[Any, Any, Any]:
-    """Of 400 bits, of 4,000, and of the type."""
+    """The contexts of 400 bits, of 4,000, and of the type."""
     precision, most, least = CONTEXTS[dtype]
     wide = gmpy2.context(precision=400, emax=gmpy2.get_emax_max(), emin=gmpy2.get_emin_min(), trap_divzero=False)
     wider = gmpy2.context(wide, precision=4000)

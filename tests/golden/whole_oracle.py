@@ -48,7 +48,7 @@ def _truncated(a: int, b: int) -> int:
     return a - b * _divided(a, b) if b else 0
 
 
-#: Of integers, modulo a power of two: y = f(x) without bounds, wrapped around.
+#: Functions of integers, modulo a power of two: y = f(x) without bounds, wrapped around.
 WRAPPED: dict[str, Callable[..., int]] = {
     "abs": abs,
     "add": lambda a, b: a + b,
@@ -70,7 +70,7 @@ WRAPPED: dict[str, Callable[..., int]] = {
     "sub": lambda a, b: a - b,
 }
 
-#: Of integers, as of real numbers, cut off and saturated; these have the formulas of oracle.py.
+#: Functions of integers, as of real numbers, cut off and saturated; these have the formulas of oracle.py.
 CUT_OFF = frozenset(
     [
         "clamp",
@@ -98,7 +98,7 @@ CUT_OFF = frozenset(
     ]
 )
 
-#: Whose results are chosen or counted.
+#: The functions whose results are chosen or counted.
 CHOSEN: dict[str, Callable[..., Any]] = {
     "bit_count": lambda x, bits: (x % (1 << bits)).bit_count(),
     "erf": lambda x, bits: 0,  # between -1 and 1, and cut off

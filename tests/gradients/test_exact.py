@@ -37,7 +37,7 @@ PARAMETERS = {
 FORMATS = {"float16": (11, -14, 65504.0), "float32": (24, -126, 3.4028235e38), "float64": (53, -1022, 1.797e308)}
 TYPES = ("float16", "float32", "float64")
 
-#: What cancels next to the zero of its derivative.
+#: Functions that cancel next to the zero of its derivative.
 CANCELS = {"geglu", "gelu", "log_ndtr", "mish", "softcap", "swish", "swiglu", "xielu"}
 
 
@@ -209,7 +209,7 @@ def test_derivatives_are_finite_where_they_should_be(name):
 
 
 def test_a_derivative_that_underflows_keeps_its_sign():
-    """What underflow has lost is more than what is left of the two terms of GELU's derivative: it is below zero."""
+    """The loss by underflow is more than what is left of the two terms of GELU's derivative: it is below zero."""
     slope = ogive.grad(ogive.gelu)
     assert count_misrounded(slope, "float16").misrounded == 0
     x = np.linspace(-39, -36, 601, dtype=np.float32)
@@ -218,7 +218,7 @@ def test_a_derivative_that_underflows_keeps_its_sign():
 
 
 def test_the_sign_of_a_formula_that_underflows():
-    """Of a formula of one's own, with both signs, and of one whose zeros are exact."""
+    """The derivative of a formula of one's own, with both signs, and that of one whose zeros are exact."""
     own = ogive.operator(lambda x: ogive.formula.normal_tail(x) - x * ogive.formula.exp(-(x * x) / 2))
     x = np.array([37.25, 37.5, 38], np.float32)
     assert np.signbit(own(x)).all()
@@ -316,7 +316,7 @@ def test_gradients_beside_torch(name, mean, deviation):
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32])
 @pytest.mark.parametrize("name", CASES)
 def test_gradients_of_data_are_rounded_once(name, dtype):
-    """Of the data, whose gradient has a number for each element."""
+    """The gradient of the data, whose gradient has a number for each element."""
     op, beside, parameters, _ = CASES[name]
     vjp = ogive.vjp(getattr(ogive, op), wrt=["x"])
     kind = element_type_of(np.dtype(dtype))

@@ -1,4 +1,4 @@
-"""What derivatives are as operators: names, arguments, types, errors, pickles, second derivatives, fusing."""
+"""Derivatives as operators: names, arguments, types, errors, pickles, second derivatives, fusing."""
 
 import pickle
 from typing import Literal

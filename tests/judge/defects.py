@@ -16,7 +16,7 @@ from ogive.error_functions import compiled_error_function
 from ogive.golden.specification import of_operator
 from ogive.judge import Budget
 
-#: Of results within 1 ULP, for whoever wants the nearest ones.
+#: The defects of results within 1 ULP, for whoever wants the nearest ones.
 NEAREST = Budget(max_not_nearest=0)
 
 F = np.float32
@@ -30,13 +30,13 @@ class Defect(NamedTuple):
     operator: str
     dtype: str
     function: Callable[..., Any] | str
-    """What computes it; a text is the name of a function of kernels.c."""
+    """The function that computes it; a text is the name of a function of kernels.c."""
     causes: tuple[str, ...]
     """Causes that are right, and policies of memory and process."""
     parameters: Mapping[str, Any] = MappingProxyType({})
     real: str = ""
     budget: Budget = Budget()
-    """What the implementation claims; the default, unless it claims the nearest results."""
+    """The claim of the implementation; the default, unless it claims the nearest results."""
 
 
 def erf(x: Any) -> Any:

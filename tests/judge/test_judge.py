@@ -199,7 +199,7 @@ def test_what_is_no_result_is_refused():
     ],
 )
 def test_functions_that_cancel(name, function, text):
-    """Of tiny inputs such results are zero or infinite, as if the inputs had been rounded to float16."""
+    """For tiny inputs such results are zero or infinite, as if the inputs had been rounded to float16."""
 
     def computed(x):
         with np.errstate(all="ignore"):
@@ -525,7 +525,7 @@ def test_all_one_operand_rows_of_ogive(capsys, kind, least):
 @pytest.mark.parametrize("wrong", [0, 1, 1000])
 @pytest.mark.parametrize("operator", ["tanh", "gelu"])
 def test_steps_of_a_sweep_count_the_same_both_ways(operator, wrong):
-    """What a sweep leaves to kernels changes no number."""
+    """The part that a sweep leaves to kernels changes no number."""
     spec = of_operator(operator, "float32")
     subject = of_callable(lambda x: _spoiled(spec.right([x]), wrong))
     found = [Judgement("", "", operator, "ogive", "", "float32", {}, "") for _ in range(2)]
@@ -565,7 +565,7 @@ def test_a_sweep_finds_what_a_kernel_has_wrong():
 
 @pytest.mark.matrix(share=4, pool="slow")
 def test_a_sweep_finds_the_same_on_any_number_of_threads(monkeypatch):
-    """Of every 4,099th float32, with a wrong tail and wrong NaN: each count, example, bin and cause."""
+    """The sweep of every 4,099th float32, with a wrong tail and wrong NaN: each count, example, bin and cause."""
 
     def wrong(x):
         y = ogive.gelu(x)

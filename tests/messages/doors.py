@@ -1,4 +1,4 @@
-"""What the wrong calls of the table use: arrays, models, devices, files, and the command line in this process.
+"""The things that the wrong calls of the table use: arrays, models, devices, files, and the command line in this process.
 
 Every call runs in an empty folder that `files` fills, with these names at hand.
 """
@@ -44,7 +44,7 @@ class NoNumber:
 
 
 class CommandLineError(Exception):
-    """What the command line said on standard error, and how it ended."""
+    """The output of the command line on standard error, and how it ended."""
 
 
 class ProcessError(Exception):
@@ -166,7 +166,7 @@ def execute(code: str) -> None:
     exec(compile(text, "call.py", "exec"), dict(NAMES))
 
 
-#: What the code of a wrong call can use.
+#: The names that the code of a wrong call can use.
 NAMES: dict[str, Any] = {
     "__name__": "call",
     "np": np,

@@ -43,13 +43,13 @@ KINDS = {name: getattr(errors, name) for name in errors.__all__ if name[0].isupp
 #: Where a formula went wrong, which follows the sentence and quotes the code.
 LINE = re.compile(r"\. In call\.py, line \d+: .*$", re.DOTALL)
 
-#: What a sentence that says what to do begins with, where no "allowed:" says it.
+#: The beginnings of a sentence that says what to do, where no "allowed:" says it.
 WAYS_OUT = (
     "Add|Annotate|Bind|Call|Check|Compute|Convert|Copy|Decorate|Did you mean|did you mean|Dispatch|Give|Import|Install|Leave|"
     "Make|Multiply|Name|Only|Pass|Put|Return|Save|Say|See|Take|Try|Use|Wrap|Write"
 )
 
-#: What a value is called that cannot stand in a sentence itself.
+#: The name of a value that cannot stand in a sentence itself.
 KINDS_OF_VALUES = {
     *("array", "constant", "device", "element", "expression", "function", "graph", "input", "list", "missing"),
     *("property", "sequence", "shape", "string", "values"),

@@ -67,7 +67,7 @@ SHORTER = {
 FINDS = r"ogive judge .*|ogive split network.onnx .*"
 
 
-#: What a page takes as given.
+#: The names that a page takes as given.
 GIVEN = {
     "onnx.md": """
 import numpy as np
@@ -148,7 +148,7 @@ def commands(path):
     for language, content in blocks(path.read_text(encoding="utf-8")):
         lines = content.replace("\\\n", " ").splitlines() if language in ("sh", "text") else []
         for line in (line for line in lines if not line.startswith("#")):
-            # What stands behind two spaces or # is an explanation.
+            # Text behind two spaces or # is an explanation.
             for command in re.split(r" && ", re.split(r"\s{2,}|\s#", line)[0].strip()):
                 command = re.sub(r"^\.venv/bin/", "", command)
                 if language == "sh" or re.match(r"ogive [a-z]", command):
@@ -210,7 +210,7 @@ def test_a_command_of_a_page(path, command, given):
 
 
 def read_options(arguments):
-    """What click makes of the options, without what the command would do."""
+    """The parameters that click makes of the options, without what the command would do."""
     if arguments[:2] == ["-m", "benchmarks"]:
         from benchmarks.__main__ import main
 

@@ -38,7 +38,7 @@ def test_the_two_programs_have_the_same_names():
     here = (EXAMPLES / "port_directml" / "leaky_relu.cpp").read_text(encoding="utf-8")
     there = (EXAMPLES / "port_directml" / "leaky_relu.py").read_text(encoding="utf-8")
     names = set(re.findall(r"\bDML_\w+", here)) | set(re.findall(r"(?:->|\bDML)(\w+)\(", here))
-    # What Python does not need: arguments that are there for memory, and a structure around one binding.
+    # Python does not need these: arguments that are there for memory, and a structure around one binding.
     left_out = {"DML_CREATE_DEVICE_FLAG_NONE", "DML_BINDING_DESC", "DML_BINDING_TYPE_BUFFER"}
     assert {name for name in names if name not in there} == left_out
     assert len(names) > 15

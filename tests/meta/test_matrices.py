@@ -116,7 +116,7 @@ def test_a_marker_names_a_parameter():
 
 
 def run(*arguments, **environment):
-    """What pytest says; the names of tests that it collects, or runs."""
+    """The output of pytest; the names of tests that it collects, or runs."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
     result = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, cwd=ROOT)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -41,6 +41,9 @@ NEEDS = {
     "ogive.onnxruntime": "onnxruntime",
 }
 
+#: The folders of the code whose comments and docstrings are read.
+PARTS = ("accuracy", "benchmarks", "examples", "src", "tests", "tools", "website")
+
 #: Full stops that end no sentence.
 SHORT = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|resp)\.")
 
@@ -148,6 +151,25 @@ def test_a_package(name):
     assert len(found) > 1
     said = {key: complaints(paragraphs_of_docstring(inspect.cleandoc(text)), key) for key, text in found.items()}
     assert {key: texts for key, texts in said.items() if texts} == {}
+
+
+def texts_of_code(path):
+    """The lines that begin a docstring or a comment, with their numbers."""
+    before = ""
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+        text = line.strip()
+        begins = text.startswith("#") and not (before.startswith("#") and before[-1:] not in ".:")
+        if begins or text.startswith(('"""', 'r"""')):
+            yield number, text.lstrip('#: r"')
+        before = text
+
+
+def test_comments_and_docstrings_name_their_subject_first():
+    files = [path for part in PARTS for path in sorted((ROOT / part).rglob("*.py"))]
+    texts = [(path.relative_to(ROOT), *text) for path in files for text in texts_of_code(path)]
+    assert len(texts) > 5_000
+    starts = re.compile(rf"(?:{'|'.join(RULES['no_subjects'])})\b")
+    assert [f"{path}:{number} {text}" for path, number, text in texts if starts.match(text)] == []
 
 
 @pytest.mark.parametrize("door", WRONG_CALLS)

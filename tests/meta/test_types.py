@@ -1,4 +1,4 @@
-"""What editors and type checkers know of the operators: the build's stubs are those of the sources, and find wrong calls."""
+"""The operators as editors and type checkers know them: the build's stubs are those of the sources, and find wrong calls."""
 
 import json
 import os

@@ -31,7 +31,7 @@ def operand(index: int = 0) -> Any:
 
 
 class Kinds(NamedTuple):
-    """What formulas are drawn of: names of operations, and constants."""
+    """The parts that formulas are drawn from: names of operations, and constants."""
 
     unary: Sequence[str]
     binary: Sequence[str]
@@ -53,7 +53,7 @@ def drawn(depth: int, source: random.Random, kinds: Kinds) -> Any:
 
 @dataclass(frozen=True)
 class Values:
-    """Of each element the value in two parts, what it may be wrong by at most, and whether that is in doubt."""
+    """For each element the value in two parts, its largest error, and whether that is in doubt."""
 
     high: np.ndarray
     low: np.ndarray
@@ -115,7 +115,7 @@ def evaluated_shortly(root: Expression, operands: Sequence[np.ndarray], *, is_re
     reals = ShortReals(m, (kind,) * len(operands), Format.F32)
     value = reals.result(root) if is_result else reals.number(root)
     total = m.total(value)
-    # Of a running bound what its own rounding may have lost.
+    # The part of a running bound that its own rounding may have lost.
     margin = m.number(0.0) if total is None else m.widened(total)
     doubt = value.error.doubt or node("constant", (), False, Format.BIT)
     results = (value.high, margin, node("convert", (doubt,), None, Format.U8))

@@ -1,4 +1,4 @@
-"""What bounds say is true: of every rule, of random formulas, and of operations near the ends of the format."""
+"""Bounds are true: of every rule, of random formulas, and of operations near the ends of the format."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_rule_is_as_good_as_it_says_and_not_much_better(name: str, mode: str) 
     assert not wrong, f"{name}({[float(o[wrong[0]]) for o in operands]}) is worse than its bound"
     assert compared > len(exact) / 2
     declared = MODES[mode][name]
-    # What makes a rule of two words worst seldom comes together: hundreds of roundings, and the largest exponents.
+    # The conditions for the worst error of a rule of two words seldom come together: hundreds of roundings, and the largest exponents.
     most = 512 if mode == "corrected" else 64
     assert worst <= declared <= most * worst, f"2**{math.log2(declared):.1f} for 2**{math.log2(worst):.1f}"
 
@@ -136,7 +136,7 @@ def elements() -> np.ndarray:
     [("cbrt", "expm1"), ("cbrt", "exp"), ("log", "exp"), ("log1p", "expm1"), ("square_root", "expm1")],
 )
 def test_a_function_of_a_computed_number_is_within_its_bound(name: str, inner: str, mode: str) -> None:
-    """Of two words, and where an exponential has underflowed."""
+    """The bounds of two words, and where an exponential has underflowed."""
     root, x = formula_node(name, formula_node(inner, operand())), elements()
     wrong, _, _ = evaluated(root, [x], mode=mode).judged([exactly(root, float(a)) for a in x])
     assert not wrong, f"{root} at {x[wrong[0]]}"
@@ -235,7 +235,7 @@ def test_an_unknown_bound_decides_nothing() -> None:
 
 
 def _constant(root: Any) -> Any:
-    """What a graph of constants is, computed by a kernel."""
+    """The value of a graph of constants, computed by a kernel."""
     types = ELEMENT_TYPES["float32"], ELEMENT_TYPES["bool"]
     program = Program((types[0],), (types[1],), (node("convert", (root,), None, Format.U8),))
     return make_ufunc("constant", program)(np.float32([0.0]))[0]

@@ -22,7 +22,7 @@ ALLOWED = Fraction(51, 100)
 
 
 def error(op: Operator, *operands: float) -> Fraction:
-    """What a result is off by, in units in the last place."""
+    """The error of a result, in units in the last place."""
     (root,) = op.formula(for_doubles=True)
     numbers = {p.name: float(p.default) for p in op.parameters if isinstance(p.default, (int, float))}
     exact = Fraction(exact_value(root, operands, numbers, 40))

@@ -1,4 +1,4 @@
-"""What bounds say is true of pairs of float32; elements that a test calls decided are rounded right."""
+"""Bounds are true of pairs of float32; elements that a test calls decided are rounded right."""
 
 from __future__ import annotations
 

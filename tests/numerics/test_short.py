@@ -1,4 +1,4 @@
-"""What bounds say is true where float32 computes results of 16 bits: of every rule, and of random formulas."""
+"""Bounds are true where float32 computes results of 16 bits: of every rule, and of random formulas."""
 
 from __future__ import annotations
 

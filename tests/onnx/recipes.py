@@ -1,6 +1,6 @@
 """For every operator: inputs and attributes for a node, made from its schema, and what is right.
 
-What is right follows from the catalogue's formulas, evaluated exactly; from NumPy for what only moves,
+The right results follow from the catalogue's formulas, evaluated exactly; from NumPy for what only moves,
 compares and chooses elements; and from exact arithmetic on small numbers for sums.
 """
 

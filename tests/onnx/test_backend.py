@@ -1,4 +1,4 @@
-"""ONNX's interface for backends. What it computes is tested by ONNX's own tests (tests/conformance)."""
+"""ONNX's interface for backends. Its results are tested by ONNX's own tests (tests/conformance)."""
 
 import numpy as np
 import pytest

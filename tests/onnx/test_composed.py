@@ -1,4 +1,4 @@
-"""What ONNX's schemas define by functions, against the standard's text: in all types, judged in fractions and by mpmath."""
+"""The operators that ONNX's schemas define by functions, against the standard's text: in all types, judged in fractions and by mpmath."""
 
 from fractions import Fraction
 
@@ -99,7 +99,7 @@ def put_together(monkeypatch):
 
 
 def test_no_operator_runs_a_body_of_the_onnx_package(monkeypatch):
-    """What ONNX's schemas define by a function is computed by Ogive's own formulas."""
+    """An operator that ONNX's schemas define by a function is computed by Ogive's own formulas."""
     functions = schemas_of_functions()
     assert len({schema.name for schema in functions}) >= 40, "ONNX's schemas have no functions any more"
     assert put_together(monkeypatch) == set()
@@ -322,7 +322,7 @@ def test_center_crop_pad(kind):
             wanted[axis] = size
         assert (found.shape, found.dtype) == (tuple(wanted), x.dtype)
         for place in np.ndindex(*wanted):
-            # Of an odd number of elements one less is cut in front, or added in front.
+            # From an odd number of elements one less is cut in front, or added in front.
             source = [
                 p + (have - size) // 2 if have >= size else p - (size - have) // 2
                 for p, have, size in zip(place, x.shape, wanted, strict=True)

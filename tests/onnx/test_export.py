@@ -31,7 +31,7 @@ def run(model, operands):
     return session.run(None, dict(zip((i.name for i in session.get_inputs()), operands, strict=True)))
 
 
-#: What makes floating-point numbers of them, but for what only looks at bits or has no form in ONNX.
+#: Operators that make floating-point numbers of them, but for what only looks at bits or has no form in ONNX.
 NAMES = [
     name
     for name, op in OPERATORS.items()

@@ -83,7 +83,7 @@ def test_half_precision():
 
 
 def test_a_backward_graph_is_one_kernel():
-    """What is element-wise fuses with the nodes around it."""
+    """An element-wise part fuses with the nodes around it."""
     infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n"]) for name in ("dy", "x")]
     nodes = [
         helper.make_node("Mul", ["dy", "x"], ["g"]),

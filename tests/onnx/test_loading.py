@@ -1,4 +1,4 @@
-"""What is wrong with a model is found when it is loaded, and named."""
+"""A mistake in a model is found when it is loaded, and named."""
 
 import os
 import subprocess

@@ -123,7 +123,7 @@ def test_without_onnx_runtime_there_is_a_way_out(monkeypatch):
 
 
 def test_threads_of_sessions_sleep_and_arrays_are_handed_over(monkeypatch):
-    """What one part returns is what the next one gets, whoever computes them."""
+    """The next part gets what one part returns, whoever computes them."""
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     made = []
     session = runtime.InferenceSession

@@ -331,7 +331,7 @@ def test_a_run_with_all_arrays_given_computes_into_them(monkeypatch):
 
 
 def test_one_array_for_two_results_and_the_inputs_memory():
-    """What overlaps is computed apart; what is written last stays."""
+    """Operands that overlap are computed apart; the last write stays."""
     model, x = ogive.onnx.load(text_model(TWO)), floats(10)
     for _ in range(2):
         given, expected = x.copy(), ogive.tanh(x)
@@ -609,7 +609,7 @@ def test_the_memory_limit_counts_all_outputs_of_a_kernel():
 
 
 def test_what_ran():
-    """Everything waits until the end. What needs a repair is not fused with the rows of Softmax, which have none."""
+    """Everything waits until the end. A node that needs a repair is not fused with the rows of Softmax, which have none."""
     model = ogive.onnx.load(text_model(TEXT))
     assert model.ran() is None
     model.run({"x": np.zeros((2, 2, 2), np.float32), "w": np.zeros(2, np.float32)})

@@ -1,4 +1,4 @@
-"""What Ogive says that it has is what loads."""
+"""A model loads exactly where Ogive says so."""
 
 from pathlib import Path
 

@@ -162,7 +162,7 @@ class SelfAttention(nn.Module):
         return self.heads(rows, rows, rows, need_weights=False)[0]
 
 
-#: What has matrix products or convolutions, which ONNX Runtime computes.
+#: Modules that have matrix products or convolutions, which ONNX Runtime computes.
 PARTIAL = {
     "linear": nn.Linear(8, 8),
     "bilinear gate": Of(lambda x, w: (x @ w) * x, weight=(8, 8)),
@@ -179,7 +179,7 @@ PARTIAL = {
 #: Those that the newer exporter writes in every run of the tests.
 NEWER_PARTIAL = PARTIAL if ALL else ["feed-forward with SwiGLU"]
 
-#: What the exporters themselves do not take.
+#: Modules that the exporters themselves do not take.
 NOT_EXPORTED = {
     False: {"Threshold", "RMSNorm", "expm1", "logaddexp"},
     True: {"RReLU"},

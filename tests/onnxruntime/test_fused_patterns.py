@@ -1,4 +1,4 @@
-"""What networks have between their products is one kernel each, in every spelling that exporters write."""
+"""The patterns that networks have between their products are one kernel each, in every spelling that exporters write."""
 
 import pytest
 

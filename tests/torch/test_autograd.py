@@ -178,7 +178,7 @@ def test_transformations_compose(transform, is_compiled):
 
 
 def test_the_registry_knows_tangents_as_well():
-    """What stands in a graph is called by torch alone, in forward mode too."""
+    """An operator in a graph is called by torch alone, in forward mode too."""
     x, tangent = torch.randn(5, dtype=torch.float64), torch.randn(5, dtype=torch.float64)
     with torch.autograd.forward_ad.dual_level():
         dual = torch.autograd.forward_ad.make_dual(x, tangent)

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 ot = pytest.importorskip("ogive.torch")
 TABLE = "aot_inductor.custom_ops_to_c_shims"
 
-#: What inductor's flags take away from IEEE 754, and from loops.
+#: The flags of inductor that take away from IEEE 754, and from loops.
 FLAGS = (
     "-O1",
     "-fno-signed-zeros",

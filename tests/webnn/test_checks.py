@@ -1,4 +1,4 @@
-"""What WebNN refuses, by the text of the message."""
+"""The refusals of WebNN, by the text of the message."""
 
 import inspect
 import re
@@ -21,7 +21,7 @@ def operand(builder, kind="float32", *shape, name=None):
     return builder.input(name or f"x{builder._count}", {"dataType": kind, "shape": shape})
 
 
-#: What is called, on a builder `b` with float32 operands x (2, 3), y (4,), an int32 one i (2,) and a uint8 one t (2, 3).
+#: The calls, on a builder `b` with float32 operands x (2, 3), y (4,), an int32 one i (2,) and a uint8 one t (2, 3).
 WRONG = {
     "b.input('', D)": "input: name is ''; allowed: text that is not empty",
     "b.input('x', D)": "input: there is an input 'x' already; allowed: another name",

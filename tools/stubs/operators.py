@@ -1,4 +1,4 @@
-"""What ``import ogive`` offers, for editors and type checkers: the text of ``__init__.pyi``.
+"""The names that ``import ogive`` offers, for editors and type checkers: the text of ``__init__.pyi``.
 
 Each operator is one object of a class of its own there, so that its call, its parameters and its ``bind`` are checked,
 and its help shows where it is used.
@@ -91,7 +91,7 @@ def _operators() -> list[str]:
 
 
 def _imports() -> Iterator[str]:
-    """What is no operator, and what is loaded when it is first wanted."""
+    """The names that are no operators, and what is loaded when it is first wanted."""
     yield from (f"from ogive import {name} as {name}" for name in (*ogive._PARTS, "errors"))
     lazily = {name: module for name, module in ogive._FUNCTIONS.items() if name not in ogive.__all__}
     yield from (f"from {module} import {name} as {name}" for name, module in lazily.items())

@@ -64,7 +64,7 @@ class Misrounded:
     parameters: dict[str, Any]
     dtype: str
     by: str = "ogive"
-    """Whose results they are: Ogive's, or those of a function of this name."""
+    """The origin of the results: Ogive's, or those of a function of this name."""
     inputs: str = ""
     """``every input``, ``every 128th input``, or ``samples``."""
     count: int = 0

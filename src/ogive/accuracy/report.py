@@ -1,4 +1,4 @@
-"""What was found by a measurement, as data: a row for operator, parameters and element type in a CSV file."""
+"""The findings of a measurement, as data: a row for operator, parameters and element type in a CSV file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["BINS", "ErrorReport", "key", "load"]
 #: Upper ends of the histogram's bins, in ULP.
 BINS = (0.5, 0.501, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0, 1.25, 1.5, 2.0, 4.0, 16.0, 256.0, np.inf)
 
-#: What is beyond the rounding of the nearest number: the reference, in float64, has an error too.
+#: The error beyond the rounding of the nearest number: the reference, in float64, has an error too.
 MISROUNDED = 0.5 + 1e-7
 
 
@@ -30,7 +30,7 @@ class ErrorReport:
     parameters: dict[str, Any]
     dtype: str
     by: str = "ogive"
-    """Whose results they are: Ogive's, a peer's, with its version, or those of a function of this name."""
+    """The origin of the results: Ogive's, a peer's, with its version, or those of a function of this name."""
     inputs: str = ""
     """``every input``, ``every 128th input``, or ``samples``."""
     count: int = 0
@@ -63,7 +63,7 @@ class ErrorReport:
 
     @property
     def key(self) -> str:
-        """What was measured."""
+        """The identity of a measured row."""
         return key(self.operator, self.parameters, self.dtype)
 
     @property
@@ -92,7 +92,7 @@ _COLUMNS = tuple(f.name for f in fields(ErrorReport))
 
 
 def key(operator: str, parameters: Mapping[str, Any], dtype: str) -> str:
-    """What a measurement is of, as text.
+    """The subject of a measurement, as text.
 
     >>> key("celu", {"alpha": 1.5}, "float32")
     'celu alpha=1.5 float32'
@@ -114,7 +114,7 @@ def load(path: Path) -> dict[str, ErrorReport]:
 
 
 def _written(value: Any) -> str:
-    """A cell. Of lists, numbers that follow each other and are the same are written once, as ``0.0*12``."""
+    """A cell. In lists, numbers that follow each other and are the same are written once, as ``0.0*12``."""
     if isinstance(value, dict):
         return json.dumps(value) if value else ""
     if not isinstance(value, (list, tuple)):

@@ -1,6 +1,6 @@
 """Formulas on whole arrays, each value with a bound of its error: what needs no exact arithmetic, told apart quickly.
 
-NumPy computes a formula in float64, for results of up to 32 bits, or in long double. Beside each value goes a bound
+NumPy computes a formula in float64, for results of up to 32 bits, or in long double. Each value comes with a bound
 of what it is wrong by: what its operands are wrong by, times how much the operation magnifies it, and what rounding or
 the C library adds (`FUNCTION` units). Where all that is within the bound rounds alike, the correctly rounded result is
 known; everything else is left to `ogive.enclosure`. Nothing is guessed: what has no rule here has no bound.
@@ -61,7 +61,7 @@ class Truths(NamedTuple):
 
 
 class BoundRules:
-    """What each operation makes of values and bounds. Formulas have ``nodes`` nodes."""
+    """The rule of each operation for values and bounds. Formulas have ``nodes`` nodes."""
 
     #: The largest error of functions, in units in the last place.
     units = FUNCTION
@@ -72,9 +72,9 @@ class BoundRules:
         #: Half a unit in the last place, relative to the number.
         self.half = dtype(info.eps) / 2
         self.function = 2 * self.units * self.half
-        #: What is lost where results are subnormal, which functions may take for zero.
+        #: The loss where results are subnormal, which functions may take for zero.
         self.lost = dtype(info.tiny) * 8
-        #: What is left of one over something huge.
+        #: The largest quotient of one by something huge.
         self.rest = dtype(info.tiny) ** dtype(0.25)
         self.knows_huge = nodes <= LONGEST
         half_bits = (info.nmant + 2) // 2
@@ -194,7 +194,7 @@ class BoundRules:
         return self.made(value, bound, known, a, b, huge=huge)
 
     def lost_by_product(self, x: Any, y: Any, product: Any) -> Any:
-        """What rounding a product has lost, at most: Dekker's, exactly, unless factors or product are extreme."""
+        """The part that rounding a product has lost, at most: Dekker's, exactly, unless factors or product are extreme."""
         high_x, high_y = (c - (c - v) for v in (x, y) for c in (v * self.splitter,))
         low_x, low_y = x - high_x, y - high_y
         error = np.abs(((high_x * high_y - product) + high_x * low_y + low_x * high_y) + low_x * low_y)
@@ -317,7 +317,7 @@ class BoundRules:
         difference = x - y
         below, above = difference < -margin, difference > margin
         is_nan = np.isnan(x) | np.isnan(y)
-        # Of different signs, one of them certainly not zero.
+        # They have different signs, and one of them is certainly not zero.
         known = self.known(a) & self.known(b) & (np.signbit(x) != np.signbit(y)) & ~is_nan
         known = known & ((np.abs(x) > a.bound * SLACK) | (np.abs(y) > b.bound * SLACK))
         below = below | (known & np.signbit(x))
@@ -353,7 +353,7 @@ class BoundRules:
         return Truths(neither & ~is_nan, np.logical_not(below | above | neither))
 
     def both(self, a: Truths, b: Truths) -> Truths:
-        """What is false with any of the two is false, whatever the other one is."""
+        """A truth value that is false with any of the two is false, whatever the other one is."""
         value = np.logical_and(a.value, b.value)
         no = (np.logical_not(a.value) & ~a.unknown) | (np.logical_not(b.value) & ~b.unknown)
         return Truths(value, (a.unknown | b.unknown) & ~no)
@@ -529,7 +529,7 @@ class Enclosed(NamedTuple):
     value: np.ndarray
     """The results in float64 or long double, as computed."""
     bound: np.ndarray
-    """What they are wrong by, at most; infinite where nothing is known."""
+    """Their largest errors; infinite where nothing is known."""
 
 
 def enclosed(

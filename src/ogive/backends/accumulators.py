@@ -1,4 +1,4 @@
-"""What accumulates each reduction of a stage; integers, of which every order gives the same, in their own format.
+"""The accumulators of the reductions of a stage; integers, of which every order gives the same, in their own format.
 
 Products of rows: their mantissas are multiplied, and their exponents added up, so that nothing overflows on the way.
 """
@@ -130,7 +130,7 @@ class Product(Accumulator):
 
 
 def accumulators(writer: Writer, reductions: Sequence[Reduction]) -> list[Accumulator]:
-    """The reductions of a stage. What a sum lost is found with the sum, the rest of a product with the product."""
+    """The reductions of a stage. The loss of a sum is found with the sum, the rest of a product with the product."""
     following = [*(reduction.kind for reduction in reductions), ""][1:]
     return [
         _accumulator(writer, i, reduction, after)

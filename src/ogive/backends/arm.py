@@ -1,4 +1,4 @@
-"""What 64-bit Arm has a few instructions for, with the same bits as the common rows."""
+"""Operations for which 64-bit Arm has a few instructions, with the same bits as the common rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _table(e: Writer, n: Expression, index: str) -> str:
 
 
 def _register_of_bytes(e: Writer, numbers: Sequence[float], index: str) -> str:
-    """The tables are of bytes, 64 at most. Of two, tbx takes what lies in the second, and keeps what tbl found."""
+    """The tables are of bytes, 64 at most. In a table of two parts, tbx takes what lies in the second, and keeps what tbl found."""
     place = e.emit(f"and {WHOLE} {index}, splat (i32 {len(numbers) - 1})")
     first = e.emit(f"mul {WHOLE} {place}, splat (i32 {0x04040404})")
     each = e.emit(f"add {WHOLE} {first}, splat (i32 {0x03020100})")

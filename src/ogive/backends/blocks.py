@@ -14,7 +14,7 @@ __all__ = ["block_size", "blocks_at_a_time", "elements_of_a_group", "lanes_of_ro
 def block_size(program: Program, target: Target) -> int:
     """How many elements the code takes at least; it computes multiples of that.
 
-    Of rows, as many as their reductions have lanes. Else as many as fill a register of 64 bytes with the widest format of
+    For rows, as many as their reductions have lanes. Else as many as fill a register of 64 bytes with the widest format of
     which there is more than a little. Many operands make it smaller, because incomplete blocks are staged in a buffer
     of 32 KiB.
 
@@ -37,7 +37,7 @@ def lanes_of_rows(program: Program) -> int:
     return max(reduction.lanes for stage in program.stages for reduction in stage.reductions)
 
 
-#: Elements that are added in pairs are taken in groups of at least so many blocks and elements. Which pairs there are
+#: Elements that are added in pairs are taken in groups of at least so many blocks and elements. The pairs that there are
 #: decides bits of sums: these numbers never change, whatever a target's tuning.
 BLOCKS_OF_A_GROUP, ELEMENTS_OF_A_GROUP = 4, 64
 
@@ -59,7 +59,7 @@ def blocks_at_a_time(program: Program, target: Target) -> int:
 
 
 def elements_of_a_group(program: Program, of_a_turn: int) -> int:
-    """What divides the number of elements that the loop over several blocks takes, if a turn takes so many."""
+    """A divisor of the number of elements that the loop over several blocks takes, if a turn takes so many."""
     return _elements_of_pairs(lanes_of_rows(program)) if _adds_pairs(program) else of_a_turn
 
 

@@ -34,7 +34,7 @@ CHOICES = ("select", "select_rare")
 #: Formats without a sign.
 UNSIGNED = (Format.U8, Format.U16, Format.U32, Format.U64)
 
-#: What the names of values begin with: so a reader sees the type.
+#: The beginnings of the names of values: so a reader sees the type.
 LETTERS = {Format.F32: "f", Format.F64: "d", Format.BIT: "is", Format.F16: "h", Format.BF16: "b"}
 
 

@@ -97,12 +97,12 @@ class StageText:
     program: Program
     number: int
     text: Text
-    """Of the language; its leaves are set here."""
+    """The writer of the language; its leaves are set here."""
     memory: str = ""
     """Stands before the type of a pointer to operands."""
     restrict: str = "restrict "
     parameters: Mapping[int, str] = field(default_factory=dict)
-    """What parameters are, where the record does not say it."""
+    """The texts of parameters, where the record does not say it."""
     mask: int = -1
     """The operand that is a repair's mask: nobody reads it, and the record says whether a result is open still."""
 
@@ -231,7 +231,7 @@ class StageText:
 
 
 def _before(roots: Sequence[Expression], differing: set[Expression]) -> list[Expression]:
-    """What is the same for all elements and is met by what differs: computed once, before the loop."""
+    """The nodes that are the same for all elements and are operands of others that differ: computed once, before the loop."""
     met = {operand: None for n in walk(*roots) if n in differing for operand in n.operands} | dict.fromkeys(roots)
     return [n for n in met if n not in differing and n.operation != ops.CONSTANT]
 
@@ -241,7 +241,7 @@ def _block(found: Sequence[_Found]) -> int:
 
 
 class _Found:
-    """What a stage finds: lanes in arrays, the statements that take an element in, and those that join the lanes."""
+    """The findings of a stage: lanes in arrays, the statements that take an element in, and those that join the lanes."""
 
     def __init__(self, text: Text, index: int, reduction: Reduction, after: str, group: int) -> None:
         self.text, self.index, self.reduction, self.group = text, index, reduction, group
@@ -288,7 +288,7 @@ class _Found:
         return self.text.literal(self.form, starts.get(self.kind, math.inf))
 
     def ahead(self, lanes: int) -> list[str]:
-        """What is asked once for so many elements: where their lanes begin, and which of two that are added first they are."""
+        """The questions that are asked once for so many elements: where their lanes begin, and which of two that are added first they are."""
         lines = [f"const int {self.name}_at = (int)(at % {self.lanes});"] if self.lanes != lanes else []
         if self.in_pairs:
             lines += [

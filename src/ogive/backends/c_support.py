@@ -17,7 +17,7 @@ FUNCTION {to} ogive_{name}({of} from) {{
 }}
 """
 
-#: Of infinities and NaN, and from 2**23 (2**52) on, numbers are integers.
+#: Infinities, NaN and all numbers from 2**23 (2**52) on are integers here.
 _ROUNDED = """\
 FUNCTION {kind} ogive_{name}_{letter}({kind} x) {{
 #if defined(__GNUC__) && (defined(__SSE4_1__) || defined(__aarch64__)) /* an instruction */
@@ -294,7 +294,7 @@ FUNCTION uint32_t ogive_bit_count(uint64_t bits) {
 }
 """
 
-#: What each of the two formats is called.
+#: The names of the two formats.
 _SINGLE = {
     "kind": "float",
     "letter": "f",

@@ -1,7 +1,7 @@
 """The functions of a program for rows that are the columns of a matrix: a lane is a row.
 
 Neighbouring elements in memory belong to neighbouring rows there. So a turn of the loop loads a line of 16 numbers, or a
-few lines, of which each number goes to the accumulator of its row. Nothing is gathered, and lanes are never joined. What is
+few lines, of which each number goes to the accumulator of its row. Nothing is gathered, and lanes are never joined. A node that is
 computed once a row stays in registers.
 
 Elements are added in another order than along a row. That is for programs whose results do not depend on it
@@ -140,7 +140,7 @@ class ColumnWriter(Nodes):
     # ---- once a row
 
     def _compute_of_rows(self, work: Work) -> list[Expression]:
-        """What all rows have in common, as scalars, and what a row has one of, a lane a row; the latter's nodes."""
+        """The numbers that all rows have in common, as scalars, and those that a row has one of, a lane a row; the latter's nodes."""
         roots = (*work.everything, *work.roots, *work.counted)
         of_rows = varying(roots, OF_ROWS) - work.differing
         for current in walk(*roots):
@@ -162,7 +162,7 @@ class ColumnWriter(Nodes):
         return wanted
 
     def _repeated(self, current: Expression, count: int) -> str:
-        """What a row has one of, for so many of its elements."""
+        """The numbers that a row has one of, for so many of its elements."""
         return self.put_together(current.format, [self.names[current]] * count, ROWS_AT_ONCE)
 
     # ---- elements
@@ -197,14 +197,14 @@ class ColumnWriter(Nodes):
         ]
 
     def address(self, operand: int, form: Format) -> str:
-        """Of the first element that is being computed, of the first row."""
+        """The address of the first element that is being computed, of the first row."""
         offset = self.emit_scalar(f"mul i64 {self.at}, %step{operand}")
         address = self.emit_scalar(f"getelementptr i8, ptr %operand{operand}, i64 {offset}")
         self.steps[address] = f"%step{operand}"
         return address
 
     def _addresses(self, address: str) -> list[str]:
-        """Of all elements that are being computed, of the first row."""
+        """The addresses of all elements that are being computed, of the first row."""
         found = [address]
         while len(found) * ROWS_AT_ONCE < self.block:
             found.append(self.emit_scalar(f"getelementptr i8, ptr {found[-1]}, i64 {self.steps[address]}"))

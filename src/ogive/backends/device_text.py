@@ -8,7 +8,7 @@ Operands may lie anyhow: ``layout`` has the number of dimensions, the shape, and
 element and the distances from element to element along each dimension, counted in elements. Results are contiguous. Operands
 of other types than the program's are converted where they are read.
 
-Of row-wise programs, ``ogive_rows`` computes rows by the loop of row_stages.h, and lists those that stay open. A work item has
+In row-wise programs, ``ogive_rows`` computes rows by the loop of row_stages.h, and lists those that stay open. A work item has
 memory for rows of its own, into which it copies operands whose elements lie apart or have another type.
 """
 

@@ -1,6 +1,6 @@
 """The languages that kernels and exported functions are written in: a `Dialect` each.
 
-A new one is one more `Dialect`. Beside it a device needs a driver of five functions (``Driver`` in ogive.devices.kernels), as
+A new one is one more `Dialect`. A device also needs a driver of five functions (``Driver`` in ogive.devices.kernels), as
 ogive.opencl has one. ``device_text.py`` shows what its kernels look like; how expressions are written (``c_like.py``) is the
 same for all languages.
 """
@@ -17,12 +17,12 @@ __all__ = ["CUDA", "ISO_C", "OPENCL", "STDINT", "Dialect", "KernelWords"]
 
 @dataclass(frozen=True)
 class KernelWords:
-    """What kernels are in a language of devices."""
+    """The form of kernels in a language of devices."""
 
     head: str
-    """What stands before a kernel's name."""
+    """The words before a kernel's name."""
     pointer: str
-    """What stands before the type of a pointer to the device's memory."""
+    """The words before the type of a pointer to the device's memory."""
     number: str
     """The position of this work item."""
     append: str
@@ -36,23 +36,23 @@ class Dialect:
     name: str
     types: Mapping[Format, str]
     before: str
-    """What a text begins with: that sums and products stay apart, and the types."""
+    """The beginning of a text: that sums and products stay apart, and the types."""
     function: str
-    """What stands before the result of a function of the text's own."""
+    """The words before the result of a function of the text's own."""
     names: Mapping[str, str]
     """Functions by the name that `ROWS` gives them, where the language has them. The others are of c_support.py."""
     table: str
-    """What begins the definition of a table of constants."""
+    """The beginning of the definition of a table of constants."""
     arithmetic: Mapping[str, str]
-    """Of floating-point numbers: ``{0} + {1}`` and its kin, by operation and letter of the type (``add f``)."""
+    """The operations of floating-point numbers: ``{0} + {1}`` and its kin, by operation and letter of the type (``add f``)."""
 
     static: str = "static "
-    """What stands before the result of a function that is not to be inlined."""
+    """The words before the result of a function that is not to be inlined."""
     restrict: str = "restrict "
     long: str = "ll"
     """The suffix of an integer of 64 bits."""
     kernel: KernelWords | None = None
-    """Of a language of devices."""
+    """The parts that only a language of devices has."""
 
     def type(self, form: Format) -> str:
         """The type of a value."""
@@ -94,7 +94,7 @@ def _both(name: str, single: str, double: str) -> dict[str, str]:
     return {f"{name}_f": single, f"{name}_d": double}
 
 
-#: C11 (and C++): gcc, clang and MSVC. What the language has no operator for is a function of the text's own, so that
+#: C11 (and C++): gcc, clang and MSVC. An operation that the language has no operator for is a function of the text's own, so that
 #: neither a library nor its version can reach the bits.
 ISO_C = Dialect(
     "ISO C",

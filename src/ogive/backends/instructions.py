@@ -162,7 +162,7 @@ def _multiply_to_odd(e: Writer, n: Expression, a: str, b: str) -> str:
 
 
 def product_lost(e: Writer, n: Expression, a: str, b: str, product: str) -> str:
-    """What rounding or cutting off lost of a product of float32."""
+    """The part that rounding or cutting off lost of a product of float32."""
     return e.rows["fma"](e, n, a, b, e.emit(f"fneg {e.type(Format.F32)} {product}"))
 
 

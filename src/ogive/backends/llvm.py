@@ -60,7 +60,7 @@ def entries(program: Program) -> list[str]:
     return [f"stage{i}" for i in range(len(program.stages) + 1)]
 
 
-#: What the functions' texts refer to by number.
+#: The attributes that the functions' texts refer to by number.
 METADATA = ('!0 = !{!"branch_weights", i32 1, i32 1000}', "!1 = !{i32 1}")
 
 
@@ -131,7 +131,7 @@ class _StageFunction(CpuLoops):
         self.invariant_lines.append(f"  store double {number}, ptr {self.record(mark_slot(program))}, align 8")
 
     def _ahead(self, nodes: Sequence[Expression]) -> list[str]:
-        """What differs from row to row only, for all rows at once, into their records."""
+        """The numbers that differ from row to row only, for all rows at once, into their records."""
         if not nodes:
             return []
         block, self.block, self.label, self.is_ahead = self.block, ROWS_AT_ONCE, "entry", True

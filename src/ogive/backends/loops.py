@@ -2,7 +2,7 @@
 
 The instructions of one block wait for each other, those of several fill the gaps. Where a program has a fast path for
 operands that are not large (passes/fast_path.py), the loop over several blocks decides at each turn between these and the
-results'. What a target was measured to like (prefetch, stores past the caches) is asked of its tuning.
+results'. The measured preferences of a target (prefetch, stores past the caches) is asked of its tuning.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ogive.program import Program
 
 __all__ = ["CpuLoops", "Loop", "loops_of"]
 
-#: What has to divide the addresses of outputs that are written past the caches.
+#: The divisor of the addresses of outputs that are written past the caches.
 STREAM_ALIGNMENT = 64
 
 
@@ -35,7 +35,7 @@ class Loop:
     after: str
     """The block after it."""
     group: int = 1
-    """What has to divide the number of elements of all turns."""
+    """A divisor of the number of elements of all turns."""
     is_incomplete: bool = False
     """Whether a turn reaches beyond the last element."""
 
@@ -208,7 +208,7 @@ class CpuLoops(Nodes):
     def _places(
         self, stored: Sequence[tuple[int, Expression]], operand_types: Sequence[Format]
     ) -> list[tuple[str, str, Format]]:
-        """What is stored, where, and as what."""
+        """The stored nodes, with their places and types."""
         return [(self.value(result), self.address(i, operand_types[i]), operand_types[i]) for i, result in stored]
 
     def _unless_usual(

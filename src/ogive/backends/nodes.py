@@ -1,6 +1,6 @@
 """Nodes become lines: in the current block of instructions, but for what only rare values need.
 
-What is here is common to all targets; a loop over elements, and what stores its results, is the matter of loops.py.
+These parts are common to all targets; a loop over elements, and what stores its results, is the matter of loops.py.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class Nodes(Writer):
     """Writes the instructions of nodes."""
 
     label: str = "entry"
-    """Of the basic block that is being emitted."""
+    """The label of the basic block that is being emitted."""
 
     def region(self, roots: Sequence[Expression], differing: Set[Expression]) -> None:
-        """What the roots need: in the current block, but for what only rare values need."""
+        """The nodes that the roots need: in the current block, but for what only rare values need."""
         eager = set(walk(*roots, operands=eager_operands))
         groups = _rare_groups(roots, eager & differing)
 
@@ -48,7 +48,7 @@ class Nodes(Writer):
         self.region([member.operands[1] for member in group], differing)
         chosen = [self.value(member.operands[1]) if is_common else self._instructions(member) for member in group]
         self.lines += [f"  br label %{after}", f"{after}:"]
-        # What the rare block computed is known only there.
+        # The results of the rare block are known only there.
         self.names = {n: name for n, name in self.names.items() if n in known or n not in differing}
         last, self.label = self.label, after
         for member, name in zip(group, chosen, strict=True):

@@ -1,4 +1,4 @@
-"""What a stage of rows finds: the numbers that a loop carries, and what becomes of them behind it."""
+"""The findings of a stage of rows: the numbers that a loop carries, and what becomes of them behind it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Accumulator:
     """One reduction of a stage: vectors that the loop carries, and the fixed tree that joins their lanes.
 
     Lane i takes elements i, i + lanes, i + 2 lanes, ... in order, or sums of two neighbours of them; then the upper half
-    of the lanes is joined with the lower half until one is left, of all rows at once. What is left is stored as two
+    of the lanes is joined with the lower half until one is left, of all rows at once. The last ones are stored as two
     float64.
 
     A sum from one on (Summation) takes 5 % less time than float64, which registers hold half as much of: in each lane
@@ -45,9 +45,9 @@ class Accumulator:
         # A segment has few enough elements to count them in float32.
         is_short = self.is_extreme or self.is_count or self.from_one or reduction.summation is Summation.ROUGH
         self.form = value.format if is_short else Format.F64
-        # What the loop adds: truth values of a count, positions of a first one.
+        # The added numbers of the loop: truth values of a count, positions of a first one.
         self.taken_form = Format.BIT if self.is_count else self.form if kind == "row_first" else value.format
-        # Of a sum in float64 what rounding lost is summed beside it; beside extremes, NaN is kept.
+        # The rounding errors of a sum in float64 are summed beside it; beside extremes, NaN is kept.
         is_compensated = kind == "row_sum" and value.format is Format.F64 and not self.is_count
         is_compensated &= reduction.summation not in (Summation.UNCOMPENSATED, Summation.ROUGH)
         self.parts = 2 if self.is_extreme or is_compensated or self.from_one else 1
@@ -58,7 +58,7 @@ class Accumulator:
         self.before: list[str] = []
         """The totals that the next loop begins with; none if there was no loop."""
         self.following: list[str] = []
-        """What they are after a turn of the loop."""
+        """Their values after a turn of the loop."""
 
     def _names(self, label: str) -> list[str]:
         return [f"%total{self.index}.{part}.{label}" for part in range(self.parts)]
@@ -67,7 +67,7 @@ class Accumulator:
         return [self.e.literal(self.form, start) for start in self.starts]
 
     def accumulate(self, loop: str) -> None:
-        """What a turn of the loop adds: so many lanes after the other, in the order of the elements."""
+        """The numbers that a turn of the loop adds: so many lanes after the other, in the order of the elements."""
         e = self.e
         width = e.block
         blocks = e.taken_apart(self.taken_form, self._taken(), self.lanes)
@@ -113,7 +113,7 @@ class Accumulator:
         ]
 
     def _taken(self) -> str:
-        """What the loop adds, and the neutral value in lanes beyond the end of the row; of a count, what is counted."""
+        """The numbers that the loop adds, and the neutral value in lanes beyond the end of the row; of a count, what is counted."""
         e = self.e
         if self.is_count:
             value = e.value(self.value.operands[0])
@@ -146,7 +146,7 @@ class Accumulator:
         return [e.choose(what_counts, form, e.binary("fadd", form, totals[0], e.literal(form, 1.0)), totals[0])]
 
     def _with_extremes(self, totals: list[str], blocks: list[str]) -> list[str]:
-        """Of equal ones the first is kept, in whatever order they are compared. NaN is found two blocks at a time."""
+        """The first of equal ones is kept, in whatever order they are compared. NaN is found two blocks at a time."""
         e, form, kind = self.e, self.form, self.e.type(self.form)
         unordered = [
             e.emit(f"fcmp uno {kind} {a}, {b}") for a, b in zip(blocks[::2], blocks[1::2] or blocks, strict=True)
@@ -221,7 +221,7 @@ class Accumulator:
     def find(self, aside: int, slot: int) -> list[str]:
         """The lines behind the last row: what was found goes to its slot in the rows' records.
 
-        All rows are joined together. Of two the lower halves make one register, the upper halves another, and their
+        All rows are joined together. The lower halves of two make one register, the upper halves another, and their
         joint holds both rows; so 16 registers of 16 lanes become one of 16 rows in 15 steps of three instructions, in
         place of four of each row that wait for each other.
         """
@@ -287,7 +287,7 @@ class Accumulator:
         return self.e.first_record(aside + PARTS_ASIDE * self.index + part)
 
     def _as_doubles(self, values: list[str], form: Format) -> list[str]:
-        """What the records hold, two numbers for each reduction. What was lost follows the two of its sum."""
+        """The contents of the records, two numbers for each reduction. The losses follow the two of its sum."""
         return [value if form is Format.F64 else self.e.cast("fpext", value, form, Format.F64) for value in values]
 
     def _waiting(self, aside: int, part: int, row: int) -> str:

@@ -1,4 +1,4 @@
-"""What each function of a program does, and where a row's numbers lie in its record.
+"""The task of each function of a program, and where a row's numbers lie in its record.
 
 In a record lie the parameters, the length, the findings of all stages, what a stage computes for all rows at once, and in
 how many elements a result is undecided.
@@ -31,7 +31,7 @@ def mark_slot(program: Program) -> int:
 
 
 def _marks(program: Program, differing: set[Expression]) -> Reduction | None:
-    """What counts undecided elements; None where a row is undecided as a whole."""
+    """The counter of undecided elements; None where a row is undecided as a whole."""
     undecided = program.undecided
     if undecided is None or undecided not in differing:
         return None
@@ -42,10 +42,10 @@ def _marks(program: Program, differing: set[Expression]) -> Reduction | None:
 
 @dataclass(frozen=True)
 class Work:
-    """What one function does: a stage, or behind the stages what computes the results."""
+    """The task of one function: a stage, or behind the stages what computes the results."""
 
     reductions: tuple[Reduction, ...]
-    """What a row is reduced to; behind the stages the number of undecided elements, if elements are."""
+    """The numbers that a row is reduced to; behind the stages the number of undecided elements, if elements are."""
     slot: int
     """Where in a row's record that is left."""
     stored: tuple[tuple[int, Expression], ...]
@@ -53,7 +53,7 @@ class Work:
     of_rows: tuple[tuple[int, Expression], ...]
     """(operand, value) of what a row has one of."""
     roots: tuple[Expression, ...]
-    """What is computed of elements."""
+    """The results for elements."""
     marks_row: bool
     """Whether it says of a row as a whole that it is undecided."""
     everything: tuple[Expression, ...]
@@ -69,7 +69,7 @@ class Work:
 
 
 def work_of(program: Program, stage: int) -> Work:
-    """What the function of this number does."""
+    """The task of the function of this number."""
     is_last = stage == len(program.stages)
     reductions = () if is_last else program.stages[stage].reductions
     stored = tuple(enumerate(program.results, start=len(program.inputs))) if is_last else program.stages[stage].kept

@@ -91,14 +91,14 @@ FUNCTION ogive_partial ogive_joined(enum ogive_reduction kind, ogive_partial a, 
     return high - high == 0.0 ? ogive_pair(high, low - (high - sum)) : ogive_pair(sum, 0.0);
 }
 
-/* What may be lost when two sums are joined, and more. */
+/* The most that may be lost when two sums are joined, and more. */
 FUNCTION double ogive_lost_of(ogive_partial a, ogive_partial b, ogive_partial total) {
     const double sum = a.high + b.high, t = sum - a.high;
     const double lost = (a.high - (sum - t)) + (b.high - t);
     return ogive_fabs_d(lost) + ogive_fabs_d(a.low) + ogive_fabs_d(b.low) + ogive_fabs_d(total.low);
 }
 
-/* What a stage has found of the elements that follow, `next`, joins what it found of those before, `total`. */
+/* The findings of a stage about the elements that follow, `next`, join those of those before, `total`. */
 FUNCTION void ogive_join(const enum ogive_reduction *kinds, int reductions, ogive_partial *total,
                          const ogive_partial *next) {
     double lost = 0.0; /* of the sum before */

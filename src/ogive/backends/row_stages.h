@@ -32,7 +32,7 @@ FUNCTION OGIVE_MEMORY char *ogive_row_operand(const ogive_row_group *group, intp
     return group->operands[operand] + row * group->steps[operand];
 }
 
-/* Of all stages together. */
+/* The size of all stages together. */
 FUNCTION int ogive_reductions_of(const OGIVE_ROW_KERNEL *program) {
     int reductions = 0;
     for (int s = 0; s < program->stages; ++s) {
@@ -105,7 +105,7 @@ FUNCTION int ogive_run_all_segments(const ogive_row_group *group, intptr_t row, 
 #define OGIVE_RUN_SEGMENTS ogive_run_all_segments
 #endif
 
-/* What a stage that repeats has found before, of the first `rows` rows. */
+/* The earlier findings of a stage that repeats, of the first `rows` rows. */
 typedef struct {
     int slot, size, rows, turns; /* of the numbers of its reductions: the first, and how many */
     double numbers[2 * OGIVE_MAX_REDUCTIONS][OGIVE_ROWS_AT_ONCE];

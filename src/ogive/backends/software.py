@@ -1,4 +1,4 @@
-"""What computes a primitive where the processor has no instruction for it."""
+"""The computation of a primitive where the processor has no instruction for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What code is generated for: one row per level of an instruction set.
+"""The targets that code is generated for: one row per level of an instruction set.
 
 Code depends on the level alone, not on the model of the processor, so what a cache holds is good for every
 machine of that level, and what one machine computes can be tested on another.
@@ -84,13 +84,13 @@ class Target:
     tables: tuple[str, ...] = ()
     """The tables of instructions over the common one (llvm.py): later ones go before earlier ones."""
     only_triple: str = ""
-    """Of code for elsewhere; without it, code is for this system."""
+    """The triple of code for elsewhere; without it, code is for this system."""
     level: int = 1
     """The level of x86-64 that a processor must have (`_native.x86_level`)."""
 
     @property
     def tuning(self) -> Tuning:
-        """What was measured to be fast on it."""
+        """The choices that were measured to be fast on it."""
         return TUNINGS[self.name]
 
     @property

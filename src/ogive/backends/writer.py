@@ -1,4 +1,4 @@
-"""What writes instructions: lines of LLVM IR, for as many lanes as are being computed at a time."""
+"""The writers of instructions: lines of LLVM IR, for as many lanes as are being computed at a time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Writer:
     block: int
     program: Program
     rows: Mapping[str, Row]
-    """What writes each primitive on the target (llvm.py)."""
+    """The writer of each primitive on the target (llvm.py)."""
     lines: list[str] = field(default_factory=list)
     invariant_lines: list[str] = field(default_factory=list)
     declarations: dict[str, str] = field(default_factory=dict)
@@ -56,16 +56,16 @@ class Writer:
     scalars: dict[Expression, str] = field(default_factory=dict)
     counter: int = 0
     lanes: int = 1
-    """Of what is being emitted: 1 for invariant nodes."""
+    """The number of lanes that are being emitted: 1 for invariant nodes."""
     after_loop: bool = False
     at: str = ""
     """The number of elements before those that are being emitted."""
     is_ahead: bool = False
     """Whether a lane is a row."""
     valid: str = ""
-    """Which lanes lie before the end of the row, in code for a row's last, incomplete block."""
+    """The lanes that lie before the end of the row, in code for a row's last, incomplete block."""
     decided: str = ""
-    """Which lanes have decided results, in code that flags the others."""
+    """The lanes that have decided results, in code that flags the others."""
 
     # ---- memory
 
@@ -83,7 +83,7 @@ class Writer:
         return f"  call void @{name}({kind} {value}, ptr {address}, i32 {natural_alignment(form)}, {mask})"
 
     def _store_decided(self, value: str, address: str, form: Format) -> str:
-        """A store of decided results. What others lie over stays: that may be the operands which they are computed of again."""
+        """A store of decided results. The place of other operands stays: that may be the operands which they are computed of again."""
         kind, align = f"<{self.block} x i{form.bits}>", natural_alignment(form)
         mask, begin = f"<{self.block} x i1> {self.decided}", len(self.lines)
         if self.type(form) != kind:
@@ -114,7 +114,7 @@ class Writer:
         return name
 
     def address(self, operand: int, form: Format) -> str:
-        """Of the elements that are being computed."""
+        """The addresses of the elements that are being computed."""
         return self.emit(f"getelementptr {TYPES[form]}, ptr %operand{operand}, i64 {self.at}")
 
     # ---- values
@@ -252,7 +252,7 @@ class Writer:
         return f"<{', '.join(f'{kind} {i}' for i in range(self.block))}>"
 
     def valid_lanes(self) -> str:
-        """Which lanes lie before the end of the row."""
+        """The lanes that lie before the end of the row."""
         left = self.emit_scalar(f"sub i64 %count, {self.at}")
         short = self.emit_scalar(f"trunc i64 {left} to i32")
         vector = f"<{self.block} x i32>"

@@ -1,4 +1,4 @@
-"""What AVX2 and AVX-512 have one instruction for, or a few, with the same bits as the common rows."""
+"""Operations for which AVX2 and AVX-512 have one instruction, or a few, with the same bits as the common rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _is_canonical(n: Expression) -> bool:
 #: How instructions on registers of many numbers are called by what these are.
 PACKED = {Format.F32: "ps", Format.F64: "pd"}
 
-#: What vfixupimm is to do, 4 bits for each of 8 kinds of numbers, NaN first: 0 is to leave what is there, 1 to take it.
+#: The task of vfixupimm, 4 bits for each of 8 kinds of numbers, NaN first: 0 is to leave what is there, 1 to take it.
 TAKE_ALL_BUT_NAN = 0x11111100
 
 
@@ -76,7 +76,7 @@ def _scale_register(e: Writer, form: Format, kind: str, lanes: int, a: str, expo
 
 
 def _on_registers(e: Writer, form: Format, instruction: Callable[..., str], *operands: str) -> str:
-    """What an instruction makes of registers as long as it takes them; longer blocks are taken apart."""
+    """The result of an instruction for registers as long as it takes them; longer blocks are taken apart."""
     lanes = min(LONGEST // form.bits, e.block)
     kind = f"<{lanes} x {TYPES[form]}>"
     parts = zip(*(e.taken_apart(form, operand, lanes) for operand in operands), strict=True)
@@ -148,7 +148,7 @@ def _register_of_sixteens(e: Writer, numbers: Sequence[float], index: str) -> st
 
 
 def _reciprocal_estimate(e: Writer, n: Expression, a: str) -> str:
-    """Of 14 bits at least."""
+    """An estimate of 14 bits at least."""
     if e.lanes * n.format.bits < 256:
         return common.ROWS["reciprocal_estimate"](e, n, a)
     return _on_registers(e, n.format, partial(_reciprocal_register, e), a)

@@ -1,7 +1,7 @@
 """Operators under other names: ``ogive.silu`` is ``ogive.swish``, ``ogive.relu6`` is ``clamp`` from 0 to 6.
 
 ``ALIASES`` is the one table of them. Some have parameters that are fixed, or have another name or default: these are
-operators of their own, made when they are first wanted. What each library calls them is in ogive.catalog.other_names.
+operators of their own, made when they are first wanted. The names that each library has for them are in ogive.catalog.other_names.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Alias(NamedTuple):
 
     operator: str
     values: Mapping[str, Any] = _NONE
-    """What parameters of the operator are: numbers, choices, or parameters of the alias."""
+    """The values of the operator's parameters: numbers, choices, or parameters of the alias."""
     parameters: Mapping[str, float] = _NONE
     """The alias' own parameters, with their defaults."""
     remark: str = ""

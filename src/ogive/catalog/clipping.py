@@ -71,7 +71,7 @@ class BetweenArrays(Clipping):
     def rewritten(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         x, (low, high), rest = self._taken_apart(args, keywords)
         # x as its own bound changes nothing, and its type and shape are right whatever kind of array it is. That bound
-        # has to be applied first. Which of two bounds wins makes no difference where there is only one.
+        # has to be applied first. The bound that wins makes no difference where there is only one.
         if low is None or high is None:
             self.checked_parameters({name: value for name, value in rest.items() if name not in self.numpy_keywords})
             rest["wins"] = "max" if low is None else "min"

@@ -1,4 +1,4 @@
-"""What was measured of the fast contract: the largest errors of results, in units in the last place.
+"""The measured errors of the fast contract: the largest errors of results, in units in the last place.
 
 Those of the exact contract need no table: its results are correctly rounded.
 """
@@ -43,7 +43,7 @@ class Errors(NamedTuple):
 
     parameters: dict[str, Any]
     fast: float
-    """Of results that are normal numbers."""
+    """The largest error of results that are normal numbers."""
     fast_subnormal: float
 
 

@@ -44,13 +44,13 @@ def root_mean_square(x: Any, epsilon: Any = 0) -> Any:
 
 
 def _in_range(x: Any) -> Any:
-    """What a row is multiplied by, so that its sum is finite."""
+    """The factor of a row for which its sum is finite."""
     largest = f.row_max(f.absolute(x))
     return where(largest > 2.0**900, 2.0**-100, where(largest < 2.0**-800, 2.0**200, 1))
 
 
 def _squares_in_range(x: Any, epsilon: Any) -> Any:
-    """What a row is multiplied by, so that its squares are in range as far as they count beside a small number."""
+    """The factor of a row for which its squares are in range as far as they count beside a small number."""
     largest = f.row_max(f.absolute(x))
     is_small = (largest < 2.0**-400) & f.equal(epsilon, 0)
     return where(largest > 2.0**400, 2.0**-600, where(is_small, 2.0**600, 1))
@@ -75,7 +75,7 @@ def variance_of_row(x: Any, *, is_long: bool = False) -> Any:
 
 
 def inverse_deviation(x: Any, epsilon: Any, *, is_long: bool = False) -> Any:
-    """What the distances from the mean are multiplied by."""
+    """The factor of the distances from the mean."""
     _, root, factor = deviation(x, epsilon, is_long=is_long)
     return factor / root
 

@@ -1,4 +1,4 @@
-"""What other libraries call our operators: a table for each library. tools/names_page.py makes docs/tables/names.md of them."""
+"""Other libraries' names for our operators: a table for each library. tools/names_page.py makes docs/tables/names.md of them."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ OTHER_NAMES: dict[str, dict[str, Theirs]] = {
 }
 
 
-#: What people look for and is no operator: what to do instead, and the names.
+#: The names that people look for and that are no operators: what to do instead, and the names.
 WITHOUT: dict[str, str] = {
     "It works in formulas of your own: write NumPy's function of that name": (
         "deg2rad degrees divmod floor_divide modf nan_to_num rad2deg radians signbit sinc"
@@ -184,7 +184,7 @@ def names_of(operator: str) -> tuple[str, ...]:
 
 
 def called(theirs: str) -> set[str]:
-    """What operators are called here that a library calls so; capitals do not matter."""
+    """The operators that a library calls so, by their names here; capitals do not matter."""
     return {
         our_name(meant)
         for names in OTHER_NAMES.values()
@@ -195,7 +195,7 @@ def called(theirs: str) -> set[str]:
 
 @cache
 def advice(theirs: str) -> str:
-    """What to tell somebody who looks for this name of another library, as a sentence; empty if it is in no table.
+    """The advice for somebody who looks for this name of another library, as a sentence; empty if it is in no table.
 
     >>> advice("lesserOrEqual"), advice("matvec").partition(",")[0]
     ('It is called less_or_equal here', 'Ogive has no products of matrices')
@@ -207,7 +207,7 @@ def advice(theirs: str) -> str:
 
 
 def no_operator(module: str, name: str, way_out: str) -> AttributeError:
-    """What a module of all operators raises for a name that it does not have."""
+    """The error that a module of all operators raises for a name that it does not have."""
     from ogive.catalog import OPERATORS
 
     if name.startswith("__"):  # Python asks for these
@@ -224,7 +224,7 @@ _THRESHOLD = (
 
 @cache
 def parameter_here(operator: str, theirs: str) -> str:
-    """What to write for a parameter that PyTorch, JAX or Keras calls so, as a sentence; empty if none does.
+    """The parameter to write in place of one that PyTorch, JAX or Keras calls so, as a sentence; empty if none does.
 
     Without a name the parameters were given by position: there is a sentence where an operator of that name differs.
 

@@ -54,7 +54,7 @@ def hardmax(x: Any) -> Any:
 
 
 def beyond_largest(x: Any) -> Any:
-    """What the logarithm of the sum of a row's exponentials has beyond the largest element; from 0 on."""
+    """The logarithm of the sum of a row's exponentials, less the largest element; from 0 on."""
     largest = f.row_max(x)
     is_smaller = x < largest
     others = f.row_sum(where(is_smaller, f.exp(x - largest), 0)) + (f.row_sum(where(is_smaller, 0, 1)) - 1)

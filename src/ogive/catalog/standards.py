@@ -1,4 +1,4 @@
-"""Which operator of which standard is which formula of the catalogue.
+"""The standards' operators, and their formulas of the catalogue.
 
 A formula carries the names that ONNX and DirectML have for it, and WebNN's names are ours in camel case. The table says
 what names alone do not. Types, versions and defaults stand in the data of each standard.
@@ -30,7 +30,7 @@ class StandardRow(NamedTuple):
     formula: str = ""
     """The catalogue's name; without one, that of the formula that carries the standard's name."""
     choices: Mapping[str, Any] = _NONE
-    """What the standard chooses where the formula leaves a choice."""
+    """The standard's choice where the formula leaves a choice."""
     when: Mapping[str, Any] = _NONE
     """Values of members for which the row holds. These members are no parameters."""
     renamed: Mapping[str, str] = _NONE
@@ -124,7 +124,7 @@ OF_TERMS: dict[str, Callable[[Sequence[Any]], Any]] = {"Mean": mean_of_terms, "S
 
 @cache
 def rows(standard: Standard, name: str) -> tuple[StandardRow, ...]:
-    """What the catalogue has for an operator of a standard, one row for each case; nothing where it has no formula.
+    """The catalogue's formulas for an operator of a standard, one row for each case; nothing where it has no formula.
 
     >>> [row.formula for row in rows("webnn", "leakyRelu")], [row.formula for row in rows("onnx", "BitShift")]
     (['leaky_relu'], ['bit_shift_left', 'bit_shift_right'])

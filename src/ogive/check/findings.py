@@ -1,6 +1,6 @@
-"""What a check finds: one finding for each operator of a model.
+"""The findings of a check: one finding for each operator of a model.
 
-What each feature level takes of an operator: the types and the numbers of dimensions of its tensors.
+The limits that each feature level sets for an operator: the types and the numbers of dimensions of its tensors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ogive.directml.data import FEATURE_LEVELS, TensorSupport, facts
 __all__ = ["Finding", "KnownTensor", "Report", "Verdict", "level_named", "lowest_level", "reasons"]
 
 Verdict = Literal["taken", "refused", "unknown", "nothing", "outside"]
-"""What a device of the level does with an operator:
+"""The treatment of an operator by a device of the level:
 
 - ``taken`` or ``refused``;
 - ``unknown``: the model does not say the type or the rank, and nothing that it says is refused;
@@ -48,17 +48,17 @@ class Report(NamedTuple):
 
     @property
     def refused(self) -> tuple[Finding, ...]:
-        """What a device of this level refuses."""
+        """The part that a device of this level refuses."""
         return tuple(finding for finding in self.findings if finding.verdict == "refused")
 
     @property
     def checked(self) -> tuple[Finding, ...]:
-        """What was held against feature levels."""
+        """The part that was held against feature levels."""
         return tuple(finding for finding in self.findings if finding.verdict in ("taken", "refused", "unknown"))
 
     @property
     def open(self) -> tuple[Finding, ...]:
-        """What was not checked, or not wholly."""
+        """The part that was not checked, or not wholly."""
         return tuple(finding for finding in self.findings if finding.verdict in ("outside", "unknown"))
 
     @property
@@ -96,7 +96,7 @@ class Report(NamedTuple):
 
 
 class KnownTensor(NamedTuple):
-    """What is known of a tensor: its data type by DirectML's short name, and its dimensions; None is not known."""
+    """The known facts about a tensor: its data type by DirectML's short name, and its dimensions; None is not known."""
 
     data_type: str | None
     dimensions: int | None

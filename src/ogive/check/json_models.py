@@ -59,7 +59,7 @@ def _findings(place: DocumentPlace, folder: Path, level: int) -> Iterator[Findin
 
 
 def _without_place(error: Exception, place: DocumentPlace) -> str:
-    """What an error says of a place, with the line: the file is the report's, and the path the finding's."""
+    """The text of an error about a place, with the line: the file is the report's, and the path the finding's."""
     head, _, reason = str(error).removeprefix(f"{place.document.name}, ").partition(": ")
     return f"{head.partition(', ')[0]}: {reason}"
 

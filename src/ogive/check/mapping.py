@@ -1,4 +1,4 @@
-"""Which DirectML operator an ONNX operator maps to: the catalogue where both have it, else a table."""
+"""The DirectML operator that an ONNX operator maps to: the catalogue where both have it, else a table."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _TABLE = (
 #: ONNX's defaults of the attributes in the table.
 _DEFAULTS: dict[str, Any] = {"approximate": "none", "fmod": 0}
 
-#: What needs no operator on the device, and why.
+#: Operators that need none on the device, and why.
 NO_OPERATOR = {
     "Constant": "a constant",
     "Flatten": "the same bytes with other sizes",

@@ -30,7 +30,7 @@ _DATA_TYPES = {
 
 
 class _ModelValue(NamedTuple):
-    """What is known of a value: ONNX's number of its element type, and its shape."""
+    """The known facts about a value: ONNX's number of its element type, and its shape."""
 
     element_type: int
     shape: tuple[int | None, ...] | None
@@ -223,7 +223,7 @@ def _tensors(
 
 
 def _problems(value: _ModelValue) -> Iterator[str]:
-    """What no feature level takes."""
+    """The findings that hold at every feature level."""
     if value.element_type and value.element_type not in _DATA_TYPES:
         known = value.element_type in onnx.TensorProto.DataType.values()
         name = onnx.TensorProto.DataType.Name(value.element_type) if known else value.element_type

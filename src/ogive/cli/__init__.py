@@ -127,7 +127,7 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(status)
 
 
-#: What sysexits.h calls an error of the program itself.
+#: The status that sysexits.h calls an error of the program itself.
 INTERNAL_ERROR = 70
 
 
@@ -139,7 +139,7 @@ def _status(arguments: list[str]) -> int:
         click.echo(help_text.format_message())
         return 2
     except click.UsageError as error:
-        # What click itself has found says little: the help says the rest.
+        # The errors that click itself has found say little: the help says the rest.
         is_from_click = type(error) is not click.UsageError or error.format_message().startswith("Got unexpected")
         _complain(error.format_message() + (_way_out(error, arguments) if is_from_click else ""))
     except click.ClickException as error:
@@ -175,7 +175,7 @@ def _is_debugged(arguments: list[str]) -> bool:
     return "--debug" in before or os.environ.get("OGIVE_DEBUG", "0").strip() not in ("", "0")
 
 
-#: What to do about a file that cannot be read or written.
+#: The advice about a file that cannot be read or written.
 _CHECK = ". Check the path and its permissions"
 _OF_PATHS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 

@@ -222,7 +222,7 @@ class Measurement:
         return save / f"{self.by}.csv"
 
     def kept(self, save: Path) -> ErrorReport | None:
-        """What was measured before, of what would be measured now."""
+        """The earlier measurements of what would be measured now."""
         report = load(self.file(save)).get(key(self.op.name, self.changed, self.kind.name))
         return report if report and (report.by, report.fingerprint) == (self.version, self.fingerprint) else None
 
@@ -299,7 +299,7 @@ def _refuse_parameters(op: Operator, values: dict[str, Any]) -> None:
 
 
 def _refuse_options(kind: ElementType, is_count: bool, others: dict[str, Any]) -> None:
-    """What --count does not do, and what only it does."""
+    """The options that --count does not take, and those that only it takes."""
     for name, value in others.items():
         if is_count and value:
             raise click.UsageError(f"--count counts Ogive's own results and keeps nothing; leave out {name}")

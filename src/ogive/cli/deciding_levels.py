@@ -141,7 +141,7 @@ def shares(op: Operator, dtype: str = "float32") -> dict[str, tuple[float, ...]]
     return found
 
 
-#: Of a family, the numbers of which one is looked at, and the share of enclosures from which on that is done.
+#: The numbers of a family of which one is looked at, and the share of enclosures from which on that is done.
 LOOKED_AT, MANY = 8, 0.1
 
 

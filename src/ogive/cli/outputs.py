@@ -1,6 +1,6 @@
 """Arrays in .npy files: inputs are mapped; outputs are computed into mapped files and named when all are complete.
 
-What is in an array: counted in pieces of bounded size, without a copy of the whole.
+The contents of an array: counted in pieces of bounded size, without a copy of the whole.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def read_array(path: Path) -> np.ndarray:
         raise ModelError(message(str(path), what, way_out=way_out)) from error
 
 
-#: What file systems answer that cannot reserve room for a file.
+#: The answers of file systems that cannot reserve room for a file.
 _CANNOT_RESERVE = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
 
 
@@ -90,7 +90,7 @@ class KeptOutputs:
 class OutputFolder(KeptOutputs):
     """A folder for outputs. Entering makes it, and refuses one that nothing can be written to.
 
-    What is left of a run that fails is removed.
+    The files of a run that fails are removed.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -255,7 +255,7 @@ def _timed(
 
 
 def _median(seconds: list[float]) -> float:
-    """Of the runs but the first, which is a warm-up."""
+    """The times of the runs but the first, which is a warm-up."""
     return statistics.median(seconds[1:] or seconds)
 
 
@@ -358,7 +358,7 @@ def _show(path: Path, model: Model | PartialModel, seconds: list[float], tensors
 
 
 def _how(model: Model | PartialModel) -> str:
-    """What computed a model: kernels and calls; for a partial one, its parts."""
+    """The parts that computed a model: kernels and calls; for a partial one, its parts."""
     from ogive.onnx import Model
 
     if not isinstance(model, Model):
@@ -470,7 +470,7 @@ def _run_json(
 
 
 def _values(resource: Any) -> np.ndarray | None:
-    """What is in a resource, without a copy; None for one that nothing has made, or whose type is not known."""
+    """The contents of a resource, without a copy; None for one that nothing has made, or whose type is not known."""
     from ogive.dxdispatch.element_types import NUMPY
 
     if resource.buffer is None:

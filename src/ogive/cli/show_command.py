@@ -73,7 +73,7 @@ def command(operator: str, asm: bool, dtype: str | None, target: str | None, pic
 
 
 def _facts(op: Operator) -> Iterator[tuple[str, str]]:
-    """What is known of an operator, a line for each."""
+    """The known facts about an operator, a line for each."""
     from ogive.catalog.other_names import names_of
     from ogive.show import formula
 
@@ -98,7 +98,7 @@ def _facts(op: Operator) -> Iterator[tuple[str, str]]:
 
 
 def _bounds(op: Operator) -> list[str]:
-    """What float32 results may be wrong by before they are rounded, a line for each."""
+    """The bounds of float32 results before they are rounded, a line for each."""
     single = next((s for s in op.signatures if all(t.name == "float32" for t in (*s.inputs, *s.outputs))), None)
     if single is None:
         return []
@@ -128,7 +128,7 @@ def _bound_text(bound: Bound) -> str:
 
 
 def _levels(found: dict[str, tuple[float, ...]]) -> list[str]:
-    """Which share of float32 elements each level decides, by the data: a line for families that are alike."""
+    """The share of float32 elements that each level decides, by the data: a line for families that are alike."""
     by_text: dict[str, list[str]] = {}
     for family, levels in found.items():
         parts = zip(levels, ("the kernel", "the retry", "the repair", "enclosures"), strict=True)
@@ -149,7 +149,7 @@ def _percent(share: float) -> str:
 
 
 def _contracts(op: Operator) -> Iterator[tuple[str, str]]:
-    """What both contracts give in float32; of own formulas, that the fast one has no bound."""
+    """The errors of both contracts in float32; of own formulas, that the fast one has no bound."""
     from ogive.catalog import OPERATORS
 
     found = errors(op.name)

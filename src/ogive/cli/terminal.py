@@ -1,4 +1,4 @@
-"""What the commands share: consoles, a display of progress, kinds of arguments, JSON, small pictures."""
+"""The parts that the commands share: consoles, a display of progress, kinds of arguments, JSON, small pictures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
 #: The endings of files that matplotlib is asked for.
 IMAGES = (".svg", ".png", ".pdf")
 
-#: What stands for the terminal in place of a file.
+#: The name that stands for the terminal in place of a file.
 TERMINAL = "-"
 
 #: Work that is over before shows no progress.

@@ -82,7 +82,7 @@ def _of_directml(operator: str, version: str | None, dtype: str, kind: str | Non
     return [of_directml(name, level, dict(chosen[0].types))]
 
 
-#: What finds an operator by the name that a standard gives it.
+#: The search for an operator by the name that a standard gives it.
 STANDARDS = {"onnx": _of_onnx, "directml": _of_directml}
 
 

@@ -31,7 +31,7 @@ class CudaError(Exception):
 
 
 def asked(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function of cuda.bindings gives behind its status."""
+    """The results that a function of cuda.bindings gives behind its status."""
     status, *rest = function(*arguments)
     if int(status):
         if isinstance(status, cu.CUresult):

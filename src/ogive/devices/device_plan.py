@@ -1,6 +1,6 @@
 """Plans on a device: the calls of a graph over named arrays (ogive.engine.plan), all in its memory.
 
-Views are other places in the same memory. What makes an array by moving elements alone is done by finding on the host which
+Views are other places in the same memory. A step that only moves elements is done by finding on the host which
 element goes where: the function moves numbers of elements, once. Other functions have no kernel, and are refused.
 """
 
@@ -27,7 +27,7 @@ MOST_MISSES = 2
 
 
 class Device(Protocol):
-    """What holds arrays and runs kernels: what ogive.device gives."""
+    """The object that holds arrays and runs kernels: ogive.device gives it."""
 
     @property
     def name(self) -> str:
@@ -47,7 +47,7 @@ class Device(Protocol):
         """Where an array lies. Refuses one that lies elsewhere."""
 
     def wrapped(self, placed: Placed) -> Any:
-        """What is there as an array of the device's library."""
+        """The memory there as an array of the device's library."""
 
 
 def packed(shape: Shape, dtype: np.dtype) -> Shape:
@@ -95,7 +95,7 @@ class DevicePlan:
     ) -> None:
         self.subject, self.results = subject, tuple(results)
         self.seen: dict[Hashable, Placed] = {}
-        """Of each array the root in whose memory it lies, in place of that memory, and how."""
+        """The root of each array, in whose memory it lies, in place of that memory, and how."""
         self.sizes: dict[Hashable, int] = {}
         """The bytes of the roots that steps make."""
         self.steps: list[_Step] = []
@@ -159,7 +159,7 @@ class DevicePlan:
             )
 
     def _node(self, call: Call) -> str:
-        """What a refusal begins with."""
+        """The beginning of a refusal."""
         return call.label or self.subject
 
     def _see(self, output: Output, source: Placed) -> None:

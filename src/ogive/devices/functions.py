@@ -77,7 +77,7 @@ class DeviceCall(ABC):
 
     @abstractmethod
     def wrapped(self, placed: Placed) -> Any:
-        """What lies there as an array of the library."""
+        """The memory there as an array of the library."""
 
     # ---- what was given
 

@@ -310,7 +310,7 @@ def _merged(shape: tuple[int, ...], steps: Sequence[Sequence[int]]) -> tuple[lis
 
 @record(eq=False)
 class _Wanted:
-    """What compiled kernels are found by: a device, and a key."""
+    """The key of compiled kernels: a device, and a key."""
 
     driver: Driver
     key: Hashable
@@ -339,7 +339,7 @@ def kernel(driver: Driver, computation: Compilable, given: Sequence[ElementType]
 
 
 def movement(driver: Driver) -> Movement:
-    """What moves elements on a device."""
+    """The kernels that move elements on a device."""
     found: Movement = _found(_Wanted(driver, "movement", partial(Movement, driver)))
     return found
 

@@ -30,7 +30,7 @@ LARGEST = sys.float_info.max
 
 
 def _power(n: Term, a: Term, b: Term) -> tuple[Term, Term]:
-    """Of a constant exponent of 0 the first one is 0, whatever the base; 0 to the power of b is 0 for all b near by.
+    """For a constant exponent of 0 the first one is 0, whatever the base; 0 to the power of b is 0 for all b near by.
 
     So are an infinite base to a negative power, and a power whose infinite exponent makes it 0.
     """

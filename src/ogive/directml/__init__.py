@@ -22,7 +22,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, NoReturn
 
-#: What the package exports from its modules; what is made from data comes on top.
+#: The names that the package exports from its modules; those made from data comes on top.
 EXPORTS = {
     "builder.activation": ("FusedActivation",),
     "builder.buffers": ("Buffer",),
@@ -77,7 +77,7 @@ def _values() -> dict[str, Any]:
 
 
 def _names() -> list[str]:
-    """What there is to use: functions that only say that their operator is out of scope are not listed."""
+    """The names that there are to use: functions that only say that their operator is out of scope are not listed."""
     from ogive.directml.data import STRUCTS, alias_names, function_names
 
     return sorted([*_MODULE_OF, *STRUCTS, *_values(), *alias_names(), *function_names()])

@@ -176,14 +176,14 @@ class BindingSlot:
         self.views = tuple(views)
         self.is_absent = not views
         self.is_owned = any(desc.is_owned for desc in views)
-        #: What must be bound: the largest TotalTensorSizeInBytes.
+        #: The size that must be bound: the largest TotalTensorSizeInBytes.
         self.size = max((int(desc.TotalTensorSizeInBytes) for desc in views), default=0)
         #: The bytes up to the end of the last element.
         self.used = max((desc.used_bytes for desc in views), default=0)
         alignments = [int(desc.GuaranteedBaseOffsetAlignment) for desc in views]
         self.alignment = max([_LEAST_ALIGNMENT, *alignments])
         kinds = [kind for desc in views if (kind := element_type(desc.DataType)) is not None]
-        #: What a NumPy array may have that is bound as it is.
+        #: The properties of a NumPy array that is bound as it is.
         self.dtypes = tuple(dict.fromkeys(kind.numpy for kind in kinds))
         self.view = view(self.views[0], kinds[0]) if kinds else None
 
@@ -228,7 +228,7 @@ def loose_region(subject: str, slot: BindingSlot, buffer: Any, *, is_written: bo
 
 
 class Hazards(NamedTuple):
-    """Which inputs the output may lie over: their numbers, and whether several of them at once."""
+    """The inputs that the output may lie over: their numbers, and whether several of them at once."""
 
     in_place: frozenset[int] = frozenset()
     at_once: bool = False

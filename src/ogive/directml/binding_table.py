@@ -26,11 +26,11 @@ __all__ = ["BindingTable", "BoundTable"]
 
 
 class BoundTable(NamedTuple):
-    """What a table holds at one moment: what a recorded dispatch runs on."""
+    """The contents of a table at one moment: a recorded dispatch runs on them."""
 
     dispatchable: Dispatchable
     operators: tuple[CompiledOperator, ...]
-    """Of an initialiser, those that it is for"""
+    """The operators of an initialiser, those that it is for"""
     inputs: Any
     outputs: Any
     temporary: Region | None
@@ -219,7 +219,7 @@ class BindingTable(DeviceChild):
     # ---- recording
 
     def _bound(self, subject: str) -> BoundTable:
-        """What is bound now; refuses where something is missing."""
+        """The present bindings; refuses where something is missing."""
         target = self._target(subject)
         if isinstance(target, CompiledOperator):
             self._check_complete(subject, target)

@@ -54,7 +54,7 @@ class Member(NamedTuple):
 
 
 class TensorSupport(NamedTuple):
-    """What one row of an operator's support table allows for one tensor."""
+    """The types that one row of an operator's support table allows for one tensor."""
 
     types: tuple[str, ...]
     minimum_dimensions: int
@@ -174,7 +174,7 @@ STRUCTS: dict[str, str] = {_rows[name]["struct"]: name for name in OPERATOR_TYPE
 
 @cache
 def facts(name: str) -> OperatorFacts:
-    """What the data says of an operator.
+    """The data of an operator.
 
     >>> facts("ACTIVATION_SHRINK").introduced
     '2_0'
@@ -207,7 +207,7 @@ def facts(name: str) -> OperatorFacts:
     )
 
 
-#: What may be a FusedActivation, by operator name.
+#: The operators that may be a FusedActivation, by operator name.
 FUSABLE: dict[str, Fusable] = {
     row["operator"].removeprefix(_OPERATOR): Fusable(
         None if row["hosts"] == "all" else tuple(host.removeprefix(_OPERATOR) for host in row["hosts"]),
@@ -218,7 +218,7 @@ FUSABLE: dict[str, Fusable] = {
 
 
 class OpenQuestion(NamedTuple):
-    """What the specification leaves open or says twice, and what holds here."""
+    """The points that the specification leaves open or says twice, and their answers here."""
 
     question: str
     holds: str
@@ -232,7 +232,7 @@ DECISIONS: dict[str, tuple[OpenQuestion, ...]] = {
 
 @cache
 def python_names() -> dict[str, Any]:
-    """What the Python API has other names or defaults for than DirectML.h."""
+    """The names and defaults that differ in the Python API than DirectML.h."""
     return json.loads((Path(__file__).parent / "data" / "python.json").read_bytes())  # type: ignore[no-any-return]
 
 

@@ -81,7 +81,7 @@ def find(operator_name: str) -> Operator:
 
 
 def computation(desc: OperatorDesc, accuracy: str, *, compiles: bool = True) -> Callable[[], Computation]:
-    """What makes the desc's computation. Refuses at once numbers for which the formula has no meaning.
+    """The maker of the desc's computation. Refuses at once numbers for which the formula has no meaning.
 
     ``accuracy`` is the contract of element-wise formulas. ``compiles``: whether the processor computes them.
 
@@ -177,14 +177,14 @@ FILLS: dict[str, Callable[[OperatorDesc], Whole]] = {
 
 
 class _TensorOperand(NamedTuple):
-    """What a tensor of the catalogue's operator is: an input by its number, an open parameter, or a constant."""
+    """The source of a tensor of the catalogue's operator: an input by its number, an open parameter, or a constant."""
 
     kind: Literal["input", "parameter", "constant"]
     value: int | float | str
 
 
 class _Recipe(NamedTuple):
-    """What `_formulas` needs, and the values of the parameters that it leaves open."""
+    """The arguments of `_formulas`, and the values of the parameters that it leaves open."""
 
     operator: Operator
     types: tuple[ElementType, ...]
@@ -302,7 +302,7 @@ def _checked(desc: OperatorDesc, operator: Operator, given: dict[str, Any]) -> d
 
 
 def _check_number(desc: OperatorDesc, name: str, value: float) -> None:
-    """What holds of every open parameter, for a number that is none of the catalogue's operator."""
+    """The condition for every open parameter, for a number that is none of the catalogue's operator."""
     try:
         Parameter(name, None, ANY).checked(type(desc).__name__, value)
     except ParameterError as error:
@@ -363,7 +363,7 @@ def _formula(
 
 
 def _leaf(position: int | float | str) -> Expression:
-    """An input. What has scales or numbers for operands has no truth values among them."""
+    """An input. A desc that has scales or numbers for operands has no truth values among them."""
     return node(ops.INPUT, (), position, Format.NUMBER)
 
 

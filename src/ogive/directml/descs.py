@@ -108,7 +108,7 @@ def _documentation(operator: OperatorFacts, members: tuple[StructureMember, ...]
 
 
 def in_place_rule(operator: OperatorFacts) -> str:
-    """Which inputs the output may alias, in words."""
+    """The inputs that the output may alias, in words."""
     if not operator.in_place:
         return "no"
     if len(operator.in_place) == 1:

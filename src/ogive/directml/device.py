@@ -1,8 +1,8 @@
 """The device: what makes operators, compiles them, and is removed by a mistake that no method can report.
 
-Beside it: recording and executing, which is what a command list and a queue do in Direct3D 12, as far as it matters here.
+It also has recording and executing, which is what a command list and a queue do in Direct3D 12, as far as it matters here.
 
-What CheckFeatureSupport is asked and answers.
+The questions and answers of CheckFeatureSupport.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT(Structure):
 
 
 class DML_FEATURE_QUERY_FEATURE_LEVELS(Structure):
-    """Which of these levels is the highest that the device has? Source: the structure of this name (DirectML 1.1)."""
+    """The highest of these levels that the device has. Source: the structure of this name (DirectML 1.1)."""
 
     MEMBERS = (StructureMember("RequestedFeatureLevels", "UINT[]"),)
     __slots__ = ("RequestedFeatureLevels",)
@@ -85,7 +85,7 @@ _QUERIES = {
 
 
 def answer(level: int, feature: Any, query: Any) -> Structure:
-    """What a device of a feature level answers."""
+    """The answers of a device of a feature level."""
     subject = "IDMLDevice::CheckFeatureSupport"
     known = ", ".join(str(member) for member in _QUERIES)
     if isinstance(feature, int) and feature not in list(DML_FEATURE):

@@ -36,7 +36,7 @@ _FIRST_LEVEL_WITH_CONSTANTS = FEATURE_LEVELS["6_2"]
 
 
 class _Named(Structure):
-    """What may have a name, which messages then use."""
+    """Objects that may have a name, which messages then use."""
 
     __slots__ = ()
 
@@ -216,7 +216,7 @@ class _EdgeSource(NamedTuple):
 
 
 class _Wiring:
-    """Who feeds whom. Making one checks everything but cycles, which `order` finds."""
+    """The edges of a graph. Making one checks everything but cycles, which `order` finds."""
 
     def __init__(self, device: Parent, level: int, graph: DML_GRAPH_DESC) -> None:
         if level < _FIRST_LEVEL:
@@ -367,7 +367,7 @@ class _Wiring:
     # ---- results
 
     def parts(self) -> list[_Part]:
-        """What the nodes are made of: descs of operators, and the copies of constants."""
+        """The parts of the nodes: descs of operators, and the copies of constants."""
         return [
             (self.operators[i].desc if i in self.operators else self.constants[self._constant_of[i]], node.Name)
             for i, node in enumerate(self.graph.Nodes)

@@ -1,6 +1,6 @@
 """Plans: the calls that a compiled operator makes, and where everything lies.
 
-A graph of nodes becomes groups, a fusion group the call of a kernel. What goes from one group to another lies in the
+A graph of nodes becomes groups, a fusion group the call of a kernel. A tensor that goes from one group to another lies in the
 temporary resource, whose places are used again when nothing needs what lies there any more.
 """
 
@@ -82,7 +82,7 @@ class Plan(NamedTuple):
     """Where the result of a node lies in the temporary resource"""
     temporary_size: int
     persistent: Mapping[int, tuple[int, int]]
-    """Of each input that is bound at initialisation: its offset in the persistent resource, and its size"""
+    """For each input that is bound at initialisation: its offset in the persistent resource, and its size"""
     persistent_size: int
     constants: tuple[np.ndarray, ...]
 
@@ -171,7 +171,7 @@ def _calls(
     places: Mapping[int, int],
     compiles: bool,
 ) -> list[Call]:
-    """What computes a fusion group: a kernel with all of its results, or a function, whose result is copied to others."""
+    """The computation of a fusion group: a kernel with all of its results, or a function, whose result is copied to others."""
     targets = [_output(place) for node in group.nodes for place in _targets(node.result, outputs, places)]
     inputs = tuple(map(_source, group.inputs))
     computation = nodes[_number(group.nodes[0].result.array)].computation
@@ -259,7 +259,7 @@ def _named_calls(
     if plan.persistent and persistent is None:
         return None
     known = {("input", number): input_name(number, view) for number, view in inputs.items()}
-    """What is in the memory of a call, as it was written."""
+    """The contents of the memory of a call, as it was written."""
     kinds = {location: (location.view.dtype, location.view.shape) for location in known.values()}
     fixed: dict[Location, np.ndarray] = {}
     found = dict[Hashable, Call]()
@@ -295,7 +295,7 @@ def flat(view: View) -> View:
 
 
 def _view_call(source: Location, location: Location) -> Call:
-    """What sees memory as another tensor than it was written as."""
+    """A view of memory as another tensor than it was written as."""
     view = location.view
     dtype = None if view.dtype == source.view.dtype else view.dtype
     layout = ViewLayout(0, view.strides, source.view.shape, source.view.strides, dtype)

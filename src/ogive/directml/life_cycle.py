@@ -112,7 +112,7 @@ class Dispatchable(DeviceChild, ABC):
         """How many descriptors and how many bytes of temporary and persistent memory it needs."""
 
 
-#: What makes a compiled operator again: a function and its arguments.
+#: The recipe of a compiled operator: a function and its arguments.
 Source = tuple[Callable[..., "CompiledOperator"], tuple[Any, ...]]
 
 
@@ -193,13 +193,13 @@ class CompiledOperator(Dispatchable):
             self._native = self._native_plan()
 
     def _native_plan(self) -> calls.Plan | None:
-        """What runs calls with an array for each input; None before inputs that are owned are bound."""
+        """The runner of calls with an array for each input; None before inputs that are owned are bound."""
         if self._device.adapter is not None:
             return None
         return native_plan(self._plan, self._flat, [slot.view for slot in self._outputs], self._persistent)
 
     def _device_plan(self, persistent: Region | None) -> DevicePlan | None:
-        """What runs on the device's adapter; None without one, and before inputs that are owned are bound."""
+        """The runner on the device's adapter; None without one, and before inputs that are owned are bound."""
         adapter = self._device.adapter
         if adapter is None:
             return None
@@ -209,7 +209,7 @@ class CompiledOperator(Dispatchable):
 
     @contextlib.contextmanager
     def _failures(self, subject: str) -> Iterator[None]:
-        """What an adapter refuses, or fails at, as DirectML says it."""
+        """The refusals and failures of an adapter, as DirectML says it."""
         try:
             with self._device.adapter.driver().failures(subject, "the tensors"):
                 yield
@@ -508,7 +508,7 @@ class CompiledOperator(Dispatchable):
             self._persistent_address = None if resource is None else resource.address
 
     def _initialize_itself(self) -> None:
-        """What owns nothing is initialised by being marked so."""
+        """An operator that owns nothing is initialised by being marked so."""
         with self._lock:
             self._is_initialized = True
 

@@ -1,4 +1,4 @@
-"""What all objects have in common: a name, private data, and the device that they belong to."""
+"""The common part of all objects: a name, private data, and the device that they belong to."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Object:
         self._put("SetPrivateDataInterface", guid, data)
 
     def GetPrivateData(self, guid: UUID) -> Any:
-        """What was kept under a GUID; DMLError (DXGI_ERROR_NOT_FOUND) if nothing was."""
+        """The data kept under a GUID; DMLError (DXGI_ERROR_NOT_FOUND) if nothing was."""
         if guid not in self._private:
             subject = f"{self.INTERFACE}::GetPrivateData"
             refuse(subject, f"there is nothing under {guid}", hresult=HRESULT.DXGI_ERROR_NOT_FOUND, member="guid")
@@ -60,7 +60,7 @@ class Object:
 
 
 class Parent(Object):
-    """What the objects of a device ask of it: its contract, whether it is removed, and whether others are its own."""
+    """The facts that the objects of a device ask for: its contract, whether it is removed, and whether others are its own."""
 
     INTERFACE = "IDMLDevice"
 
@@ -77,7 +77,7 @@ class Parent(Object):
 
     @property
     def adapter(self) -> Any:
-        """What kernels run on: a device, as `ogive.device` gives it; None for the processor."""
+        """The place where kernels run: a device, as `ogive.device` gives it; None for the processor."""
         return self._adapter
 
     def GetDeviceRemovedReason(self) -> HRESULT:

@@ -87,7 +87,7 @@ class Structure:
         self._check()
 
     def _check(self) -> None:
-        """What holds between members. Subclasses refuse here."""
+        """The conditions between members. Subclasses refuse here."""
 
     def _refuse_call(self, what: str, member: str = "", way_out: str = "") -> NoReturn:
         allowed = "; ".join(
@@ -191,7 +191,7 @@ def _whole(owner: str, name: str, value: Any, least: int, most: int) -> int:
 
 
 def items(owner: str, name: str, value: Any, what: str) -> Sequence[Any]:
-    """A sequence that a caller gave, or a refusal. What has no length is refused: it might have no end."""
+    """A sequence that a caller gave, or a refusal. An iterable without a length is refused: it might have no end."""
     is_array = isinstance(value, np.ndarray) and value.ndim == 1
     if not is_array and (not isinstance(value, Sequence) or isinstance(value, str | bytes | bytearray | memoryview)):
         refuse(owner, f"{name} is {short(value)}", f"a sequence of {what}", member=name)

@@ -1,4 +1,4 @@
-"""What a feature level takes of an operator: its support tables and the sentences beside them, enforced.
+"""The limits that a feature level sets for an operator: its support tables and the sentences beside them, enforced.
 
 `validate` is what `Device.CreateOperator` asks, and says no more than the data does.
 """

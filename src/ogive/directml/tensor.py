@@ -177,7 +177,7 @@ class DML_BUFFER_TENSOR_DESC(Structure):
 
     @property
     def least_size_in_bytes(self) -> int:
-        """What `DMLCalcBufferTensorSize` gives for this tensor."""
+        """The size that `DMLCalcBufferTensorSize` gives for this tensor."""
         return (self.used_bytes + 3) & ~3
 
     @cached_property
@@ -188,7 +188,7 @@ class DML_BUFFER_TENSOR_DESC(Structure):
 
     @property
     def layout(self) -> Layout:
-        """What two tensors must have in common to have their elements at the same places."""
+        """The properties that two tensors must share to have their elements at the same places."""
         return int(self.DataType), self.Sizes, self.strides
 
     def __repr__(self) -> str:

@@ -25,7 +25,7 @@ _MEMBERS = (
 
 
 class BindingSource(NamedTuple):
-    """What is bound: a resource, from an offset in bytes on. ``shape`` is for ONNX tensors alone."""
+    """A binding: a resource, from an offset in bytes on. ``shape`` is for ONNX tensors alone."""
 
     place: DocumentPlace
     resource: Resource

@@ -28,7 +28,7 @@ _IMAGES = (".png", ".jpg", ".jpeg")
 
 
 class ModelDispatchable(Protocol):
-    """What a dispatch command runs."""
+    """The object that a dispatch command runs."""
 
     @property
     def place(self) -> DocumentPlace:
@@ -36,7 +36,7 @@ class ModelDispatchable(Protocol):
 
     @property
     def note(self) -> str:
-        """What DxDispatch prints when it initialises it; empty where it prints nothing."""
+        """The text that DxDispatch prints when it initialises it; empty where it prints nothing."""
 
     def initializer(self) -> Callable[[], None]:
         """Check the initialisation; what it returns does it."""

@@ -93,7 +93,7 @@ def load(
 
 
 def type_of(place: DocumentPlace) -> str:
-    """What kind of dispatchable stands at a place: "onnx", or "operator". Raises for those that are not run."""
+    """The kind of the dispatchable at a place: "onnx", or "operator". Raises for those that are not run."""
     type_place = place.type_place("the name of an operator, or onnx")
     name = type_place.text().lower()
     kind = _OTHER_TYPES.get(name, "operator")

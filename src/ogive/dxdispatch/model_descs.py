@@ -77,7 +77,7 @@ def operator_desc(
 
 
 def _one_of(place: DocumentPlace, members: Mapping[str, DocumentPlace], names: tuple[str, ...]) -> str | None:
-    """Which of two spellings is there, if one is."""
+    """The one of two spellings that is there, if one is."""
     present = [name for name in names if name in members]
     if len(present) > 1:
         place.refuse(f"it has {' and '.join(present)}", "one of them")

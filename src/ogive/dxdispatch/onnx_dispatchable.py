@@ -51,7 +51,7 @@ class OnnxDispatchable:
         if "freeDimensionNameOverrides" in members:
             overrides = members["freeDimensionNameOverrides"].members()
             self._sizes = {axis: entry.whole(0, _MOST) for axis, entry in overrides.items()}
-        # What is said to ONNX Runtime has no meaning for another runtime.
+        # A setting for ONNX Runtime has no meaning for another runtime.
         if "sessionOptionsConfigEntries" in members:
             for entry in members["sessionOptionsConfigEntries"].members().values():
                 entry.text()
@@ -60,7 +60,7 @@ class OnnxDispatchable:
                 members[number].whole(0, _MOST)
         self.place = place
         self._budget = budget
-        #: What is not bound is made once.
+        #: Outputs that are not bound are made once.
         self._zeros: dict[tuple[str, tuple[int, ...]], np.ndarray] = {}
         path = input_file(members["sourcePath"], folder)
         try:

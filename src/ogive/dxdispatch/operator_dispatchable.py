@@ -30,10 +30,10 @@ from ogive.dxdispatch.resources import MemoryBudget, Resource
 
 __all__ = ["MEMBERS", "OperatorDispatchable", "is_graph"]
 
-#: What stands beside the members of the desc.
+#: The keys beside the members of the desc.
 MEMBERS = ("dmlCompileType", "executionFlags", "bindings")
 
-#: What DxDispatch prints when it compiles, by whether that makes a graph.
+#: The text that DxDispatch prints when it compiles, by whether that makes a graph.
 _NOTES = {False: "Compile Op", True: "Compiling op using IDMLDevice1::CompileGraph"}
 
 
@@ -101,7 +101,7 @@ class OperatorDispatchable:
     # ---- running
 
     def initializer(self) -> Callable[[], None]:
-        """What initialises the operator, checked now and run later."""
+        """The initialisation of the operator, checked now and run later."""
         initializer = self._device.CreateOperatorInitializer([self._compiled])
         table = self._device.CreateBindingTable(DML_BINDING_TABLE_DESC(initializer))
         owned = self._owned or Bindings(self.place, {})

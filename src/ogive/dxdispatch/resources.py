@@ -84,7 +84,7 @@ class Resource:
 
     @property
     def values(self) -> np.ndarray:
-        """What is in the buffer now, where the initial values were, in their type."""
+        """The present contents of the buffer, where the initial values were, in their type."""
         assert self.buffer is not None
         if self.is_deferred:
             return self.buffer.reshape(-1)

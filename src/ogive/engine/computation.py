@@ -45,7 +45,7 @@ C = TypeVar("C")
 
 
 class Compilable(Protocol):
-    """What a kernel computes: results of some element types from operands of some element types."""
+    """The computation of a kernel: results of some element types from operands of some element types."""
 
     @property
     def inputs(self) -> tuple[ElementType, ...]: ...
@@ -71,7 +71,7 @@ class Compilable(Protocol):
 
     @property
     def program(self) -> Program:
-        """What the computation is lowered to."""
+        """The program that the computation is lowered to."""
 
 
 class Computation(Compilable, Protocol):
@@ -173,7 +173,7 @@ class Formula:
     ) -> Formula:
         """The formulas of other operands, which are graphs of ``inputs``.
 
-        Of the ``parameter_count`` parameters that there are then, the formulas' own begin at number ``first``.
+        There are ``parameter_count`` parameters then; the formulas' own begin at number ``first``.
         """
         from ogive.program import substituted
 
@@ -224,7 +224,7 @@ class Fused:
 
     Values are numbered: the ``inputs`` first, then the results of each step in turn. A step is a computation and
     the numbers of its operands; ``results`` are the numbers of the values that are wanted. The parameters are
-    those of the steps, in order. What is rounded to an element type between two steps stays rounded.
+    those of the steps, in order. Numbers that are rounded to an element type between two steps stay rounded.
     """
 
     inputs: tuple[ElementType, ...]

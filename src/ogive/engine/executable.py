@@ -35,7 +35,7 @@ class ArrayFunction:
 
 @dataclass
 class GraphDescription:
-    """What is to run, with the spaces of the nodes as shapes."""
+    """The plan to run, with the spaces of the nodes as shapes."""
 
     nodes: list[GraphNode] = field(default_factory=list)
     """In an order in which they can be computed."""
@@ -56,7 +56,7 @@ def plan_graph(
 
 
 def grouped(description: GraphDescription, results: Sequence[ArrayValue], *, fuse: bool = True) -> list[FusionGroup]:
-    """What is computed by one kernel each, and the functions, in an order in which they can be called."""
+    """The groups that one kernel each computes, and the functions, in an order in which they can be called."""
     numbers = {name: _number(array) for name, array in description.constants.items() if array.size == 1}
     graph = Graph(tuple(description.nodes), {value.array: 1 for value in results}, Constants(numbers))
     if fuse:
@@ -77,7 +77,7 @@ def _number(array: np.ndarray) -> Element:
 
 
 def _calls(description: GraphDescription, group: FusionGroup) -> list[Call]:
-    """What computes a fusion group, between views where a kernel sees arrays in another order of axes."""
+    """The computation of a fusion group, between views where a kernel sees arrays in another order of axes."""
     node = group.nodes[0]
     if node.computation is None:
         # A function gets every operand, also one number, and one that it has twice.

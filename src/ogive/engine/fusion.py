@@ -52,7 +52,7 @@ class FusionGroup:
 
     @cached_property
     def computation(self) -> Fused:
-        """What computes the outputs from the inputs."""
+        """The function that computes the outputs from the inputs."""
         steps, results = self.wired()
         return Fused(
             tuple(value.type for value in self.inputs),
@@ -160,7 +160,7 @@ def _is_direct(source: GraphNode, operand: ArrayValue, node: GraphNode) -> bool:
 
 
 def _inputs(nodes: Sequence[GraphNode], constants: Constants) -> tuple[ArrayValue, ...]:
-    """What nodes read from outside, everything once."""
+    """The values that nodes read from outside, everything once."""
     inside = {node.result.array for node in nodes}
     used = dict.fromkeys(operand for node in nodes for operand in node.operands if operand.array not in inside)
     read = tuple(value for value in used if value.array not in constants)

@@ -29,7 +29,7 @@ class Vertex(NamedTuple):
     predecessors: tuple[tuple[int, bool], ...]
     """Nodes that feed it, and whether an edge carries elements to the same places"""
     reads: tuple[Hashable, ...]
-    """What it reads from outside: nodes that read the same may share a pass"""
+    """The values that it reads from outside: nodes that read the same may share a pass"""
     instructions: int
 
 
@@ -73,7 +73,7 @@ def fusion_groups(vertices: Sequence[Vertex], largest: int | None = None) -> lis
                 group = _merge(other, group, home, found, readers)
         for key in vertex.reads:
             readers.setdefault(key, {})[group] = None
-    # What comes before another group has fewer nodes before itself.
+    # A group that comes before another has fewer nodes before itself.
     return [sorted(group.members) for group in sorted(found, key=lambda group: group.before.bit_count())]
 
 

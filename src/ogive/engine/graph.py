@@ -45,12 +45,12 @@ class GraphNode:
     parameters: tuple[float, ...] = ()
     """The values of the numbers that the computation leaves open."""
     axis: int = -1
-    """Of a computation over rows: along which axis they lie, counted from the last one. It stays, also of one number a row."""
+    """For a computation over rows: the axis along which they lie, counted from the last one. It stays, also of one number a row."""
 
 
 @dataclass(frozen=True, eq=False)
 class Constants:
-    """What kernels can have in their code: single numbers, and nodes that depend on nothing else."""
+    """The constants that kernels can have in their code: single numbers, and nodes that depend on nothing else."""
 
     numbers: Mapping[Hashable, Element] = field(default_factory=dict)
     nodes: Mapping[Hashable, GraphNode] = field(default_factory=dict)

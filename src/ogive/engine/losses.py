@@ -2,7 +2,7 @@
 
 The loss of a row is ``weight * ((a - b) + rest)``. Its first part is exact: of logits the largest one and that of the label.
 The rest is ``log1p`` of the sum of the other exponentials, never negative, and a float64 with a bound. Sums are sums of the
-exact parts and of the rests, with the sum of their bounds. What rounds differently within the bound is looked at in
+exact parts and of the rests, with the sum of their bounds. A result that rounds differently within the bound is looked at in
 fractions: there a rest too small for float64 decides a tie by its sign. Enclosures have the last word.
 
 float64 is rounded from the same parts, without the test.
@@ -30,13 +30,13 @@ __all__ = ["Losses", "cross_entropy", "negative_log_likelihood"]
 #: The relative error of a rest: exponentials, log1p and a tree of sums, of at most 2**40 elements.
 REST = 2.0**-46
 
-#: What a rest may miss: exponentials that underflow.
+#: The part that a rest may miss: exponentials that underflow.
 MISSED = 2.0**-1000
 
 #: So many logits are looked at at a time: their float64 numbers stay in the caches.
 BLOCK = 1 << 16
 
-#: Beside any sum of products of two float64 numbers this is next to nothing.
+#: Next to any sum of products of two float64 numbers this is nothing.
 TINY = Fraction(1, 2**6000)
 
 

@@ -53,7 +53,7 @@ class ViewLayout(NamedTuple):
     source_shape: Shape
     source_strides: tuple[int, ...]
     dtype: np.dtype | None = None
-    """Of the view, of the size of the source's. None: it is the source's."""
+    """The type of the view, of the size of the source's. None: it is the source's."""
 
 
 #: ``elements`` and ``rows`` are kernels. Others are functions of whole arrays: one that fills an array it gets as ``out``,
@@ -74,7 +74,7 @@ class RowsAlong:
 
 @dataclass(frozen=True)
 class Call:
-    """What makes arrays of other arrays."""
+    """A function that makes arrays of other arrays."""
 
     kind: Kind
     function: Callable[..., Any]
@@ -82,13 +82,13 @@ class Call:
     inputs: tuple[Hashable, ...]
     outputs: tuple[Output, ...]
     layout: ViewLayout | None = None
-    """Of a view. None: it is not known, or the function made a copy."""
+    """The layout of a view. None: it is not known, or the function made a copy."""
     group: FusionGroup | None = None
     """The nodes that a kernel computes."""
     moved: tuple[Hashable, ...] = ()
     """The operands whose elements a function moves, changing none; it may put zeros beside them."""
     along: RowsAlong | None = None
-    """Of a function over rows."""
+    """The axis of a function over rows."""
     label: str = ""
     """The node, as sentences name it."""
 
@@ -278,7 +278,7 @@ class _Planner:
         self.views[call.output.name] = _ViewOfRoot(source, layout, views)
 
     def _task(self, call: Call, results: frozenset[Hashable]) -> Task:
-        """A call as the scheduler sees it. What is read through a view has no form that a kernel could write."""
+        """A call as the scheduler sees it. A value that is read through a view has no form that a kernel could write."""
         reads = tuple((self._root(name), self._form(name)) for name in call.inputs)
         temporary = (output for output in call.outputs if output.name in self.placed and output.name not in results)
         arrays = tuple(Array(output.name, self._size(output), self._form(output.name)) for output in temporary)

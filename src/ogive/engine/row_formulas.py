@@ -1,7 +1,7 @@
 """Reductions of rows, each a formula: one number of the elements of a row.
 
 Sums are added up in one fixed order (backends/reductions.py, runtime/native/rows.c): of float64 with what rounding
-loses beside it, of shorter types in float64. What is made of a sum is computed in float64 or longer, and rounded once.
+loses beside it, of shorter types in float64. A function of a sum is computed in float64 or longer, and rounded once.
 
 NaN wins over every number; of two zeros +0 is the larger.
 """
@@ -89,7 +89,7 @@ def _long_mean(x: Term) -> Term:
     rest = (upper - whole * count) * HALF + lower
     part = f.quotient(rest, count)
     left, mean = rest - part * count, whole * HALF + part
-    # Of numbers of both signs, what is left may be on the other side of zero.
+    # With numbers of both signs, the rest may be on the other side of zero.
     is_too_large, is_too_small = (mean > 0) & (left < 0), (mean < 0) & (left > 0)
     return f.where(is_too_large, mean - 1, f.where(is_too_small, mean + 1, mean))
 
@@ -100,7 +100,7 @@ HALF = 1 << 32
 #: are integers of 64 bits together.
 MOST_OF_A_LONG_MEAN = 1 << 30
 
-#: Of integers: what is not computed in real numbers, but in integers, and wraps around.
+#: For integers: operations that are not computed in real numbers, but in integers, and wraps around.
 OF_INTEGERS: dict[str, Callable[[Term], Term]] = {
     **{name: REDUCTIONS[name] for name in ("sum", "product", "l1", "sum_square", "arg_max", "arg_min")},
     "max": f.row_max,

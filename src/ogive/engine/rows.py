@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RowFormula", "RowFused", "fits_a_kernel", "rows_under"]
 
-#: What a kernel has room for (runtime/native/native.h): reductions, stages that reduce, open parameters, operands. Of the
-#: operands some are left for rows that are kept between stages.
+#: The room of a kernel (runtime/native/native.h): reductions, stages that reduce, open parameters, operands. Some
+#: operands are left for rows that are kept between stages.
 MOST_REDUCTIONS, MOST_STAGES, MOST_PARAMETERS, MOST_OPERANDS = 16, 7, 16, 32
 
 #: So many reductions a sum takes at most, with what bounds its error.

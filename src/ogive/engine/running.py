@@ -1,6 +1,6 @@
 """Running sums and products along an axis, each rounded once from the elements.
 
-NumPy adds up in order, in float64. What each step loses is an exact float64 (TwoSum), and so is what the sums of these
+NumPy adds up in order, in float64. The loss of each step is an exact float64 (TwoSum), and so is what the sums of these
 lose: sums of the losses are added up until nothing is lost. So a sum is exact as the sum of a few arrays, and is rounded
 once. A product of mantissas has the relative loss of each step beside it; the few products that lie nearer to a rounding
 boundary than its bound are computed in whole numbers.
@@ -90,7 +90,7 @@ def _sums(data: np.ndarray, kind: ElementType) -> np.ndarray:
     while True:
         total = np.add.accumulate(added, axis=-1)
         parts.append(total)
-        # What the first step adds to nothing is not rounded.
+        # The first step adds to nothing, so it is not rounded.
         lost = np.zeros_like(total)
         lost[..., 1:] = two_sum(total[..., :-1], added[..., 1:])[1]
         if not lost.any() or (len(parts) == 1 and not np.isfinite(total).any()):

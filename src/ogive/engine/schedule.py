@@ -59,9 +59,9 @@ class Schedule:
     """Where temporary arrays lie, and when arrays are not needed any more."""
 
     offsets: Mapping[Hashable, int]
-    """Of each temporary array, in the workspace."""
+    """The offset of each temporary array, in the workspace."""
     size: int
-    """Of the workspace."""
+    """The size of the workspace."""
     ended: tuple[frozenset[Hashable], ...]
     """For each task the arrays that it reads and nothing afterwards needs."""
 
@@ -163,7 +163,7 @@ class BatchWorkspace:
     """The same for batches of any length: what one item needs, so many times."""
 
     size: int
-    """Of one item; like the offsets a multiple of the alignment."""
+    """The size of one item; like the offsets a multiple of the alignment."""
     arrays: tuple[Temporary, ...]
     """Their first axis is the batch; its length says nothing."""
 

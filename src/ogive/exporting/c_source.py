@@ -152,7 +152,7 @@ class _Functions:
         return _function(f"At most {CHUNK} elements.", head, [*before, *loop, *after])
 
     def _unused(self, lines: Sequence[str]) -> list[str]:
-        """What says that an argument has no influence, such as the slope of unsigned numbers: compilers warn of it."""
+        """The statement that an argument has no influence, such as the slope of unsigned numbers: compilers warn of it."""
         words = set(re.findall(r"\w+", " ".join(lines)))
         names = [*(o.name for o in self.inputs), *self.interface.parameters]
         return [f"(void){name};" for name in names if name not in words]

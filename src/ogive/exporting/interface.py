@@ -1,4 +1,4 @@
-"""What an exported function takes, as C sees it."""
+"""The arguments of an exported function, as C sees it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Interface:
     parameters: tuple[str, ...]
     program: Program
     constants: tuple[float, ...] = ()
-    """What the program's parameters are, where callers do not say it."""
+    """The values of the program's parameters, where callers do not say it."""
 
     @property
     def is_row_wise(self) -> bool:
@@ -58,12 +58,12 @@ class Interface:
 
     @cached_property
     def repair(self) -> Program | None:
-        """What computes elements again that the program cannot decide; None if it decides all."""
+        """The program that computes elements again that the program cannot decide; None if it decides all."""
         return None if self.program.repair is None else self.program.repair()
 
     @cached_property
     def retry(self) -> Program | None:
-        """What computes elements again before the repair does, if there is such a program."""
+        """The program that computes elements again before the repair does, if there is such a program."""
         return None if self.program.retry is None else self.program.retry()
 
     @property
@@ -100,7 +100,7 @@ class Interface:
         return found
 
 
-#: What C and C++ keep for themselves, and the names of the other arguments.
+#: The words that C and C++ keep for themselves, and the names of the other arguments.
 RESERVED = frozenset(
     [
         "auto",

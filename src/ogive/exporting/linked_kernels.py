@@ -25,7 +25,7 @@ from ogive.exporting.sources import ExportSource
 
 __all__ = ["linked_objects", "linked_text", "linked_thunks"]
 
-#: What a stage leaves of lanes in the record until all rows are through (runtime/native/native.h): numbers of a reduction,
+#: The lanes that a stage leaves in the record until all rows are through (runtime/native/native.h): numbers of a reduction,
 #: and reductions of a stage.
 LANES_ASIDE, MOST_OF_A_STAGE = 24, 16
 
@@ -80,7 +80,7 @@ def linked_text(sources: Sequence[ExportSource]) -> str:
 
 
 def linked_thunks(interface: Interface) -> str:
-    """What calls one kernel with a task, after the function in C that takes distances."""
+    """The function that calls one kernel with a task, after the function in C that takes distances."""
     program, name = interface.program, interface.name
     stages = [f"{name}_stage{k}" for k in range(len(program.stages) + 1)]
     constants = ", ".join(value.hex() for value in interface.constants)

@@ -40,7 +40,7 @@ ANY_SIZE = 4
 
 @dataclass(frozen=True)
 class OneKernel:
-    """What a model computes in one pass, and the names of its operands."""
+    """The computation of a model in one pass, and the names of its operands."""
 
     computation: Compilable
     parameters: tuple[float, ...]

@@ -79,11 +79,11 @@ class ExportSource:
     interface: Interface
     computation: Compilable
     values: tuple[float, ...]
-    """Of the parameters, where the function is checked."""
+    """The values of the parameters, where the function is checked."""
 
     @cached_property
     def digest(self) -> int:
-        """Of its results on the fixed set, one shape after the other."""
+        """The digests of its results on the fixed set, one shape after the other."""
         return fnv(self._checked())
 
     def _checked(self) -> list[np.ndarray]:

@@ -33,7 +33,7 @@ __all__ = [
     "vectors",
 ]
 
-#: What needs the package onnx, and is loaded when it is first wanted.
+#: The names that need the package onnx, and is loaded when it is first wanted.
 _OF_MODELS = ("Bounds", "Departure", "admissible", "attribute")
 
 

@@ -198,7 +198,7 @@ def _kinks_of_integers(step: FormulaStep, kind: ElementType) -> np.ndarray:
 
 
 def truths(step: FormulaStep) -> Callable[[np.ndarray], np.ndarray]:
-    """Which comparisons of the formula hold, as the bits of a number."""
+    """The comparisons of the formula that hold, as the bits of a number."""
     conditions: list[Expression] = [
         node for node in walk(step.root) if node.operation in ("less", "less_equal", "equal") and _depends(node)
     ][:60]
@@ -219,7 +219,7 @@ def _depends(root: Expression) -> bool:
 
 
 def _category(step: FormulaStep) -> Callable[[np.ndarray], np.ndarray]:
-    """What kind of number a result is: infinite, NaN, zero, subnormal, at a limit; and its sign."""
+    """The kind of number that a result is: infinite, NaN, zero, subnormal, at a limit; and its sign."""
     _, smallest, _ = FORMATS[step.kind.name]
 
     def category(x: np.ndarray) -> np.ndarray:
@@ -267,7 +267,7 @@ def flips(function: Callable[[np.ndarray], np.ndarray], kind: ElementType, round
 def _hard_and_tails(
     step: FormulaStep, kind: ElementType, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of many inputs those whose results are nearest to a tie; and inputs in every binade."""
+    """From many inputs those whose results are nearest to a tie; and inputs in every binade."""
     spreads = [40, 5, 3, 0]
     x = np.concatenate([drawn(generator, kind, spread)[: SEARCHED // 4] for spread in spreads])
     found = enclosed(step.root, [x], step.numbers, step.kind)

@@ -40,7 +40,7 @@ _SUMS = ("ReduceSum", "ReduceMean")
 _FORMATS = {"float16": (11, -14), "bfloat16": (8, -126), "float32": (24, -126), "float64": (53, -1022)}
 
 
-#: What chooses, compares, and rounds to whole numbers: a formula of these alone has a number of the type as its result.
+#: Operations that choose, compare, and rounds to whole numbers: a formula of these alone has a number of the type as its result.
 _CHOOSES = frozenset(
     {"input", "constant", "parameter", "select", "less", "less_equal", "equal", "and", "or", "exclusive_or", "not"}
     | {"negate", "absolute", "larger", "smaller", "copy_sign", "floor", "ceiling", "truncate", "round_even"}
@@ -82,7 +82,7 @@ class Departure:
     value: str
     """The name of its result."""
     index: tuple[int, ...]
-    """Of the element that is farthest outside."""
+    """The place of the element that is farthest outside."""
     got: Any
     lower: Any
     upper: Any
@@ -363,7 +363,7 @@ def _lowest(low: Fraction, high: Fraction, kind: str, budget: Fraction) -> float
 
 
 def _exponent(x: Fraction) -> int:
-    """Of the power of two up to a positive number."""
+    """The exponent of the power of two up to a positive number."""
     found = x.numerator.bit_length() - x.denominator.bit_length()
     return found if Fraction(2) ** found <= x else found - 1
 
@@ -414,7 +414,7 @@ def _rows(operator: str, made: ArrangedRows, operands: Sequence[Bounds], budget:
 
 
 def _of_formula(row_wise: RowWiseNode, row: Sequence[Interval]) -> list[Interval]:
-    """Of a formula over rows: what it can be at each element, or what the row has one of."""
+    """The range of a formula over rows: what it can be at each element, or what the row has one of."""
     formula = row_wise.computation
     (root,) = formula.roots
     named = {n.attribute[1]: row_wise.parameters[n.attribute[0]] for n in walk(root) if n.operation == ops.PARAMETER}

@@ -1,4 +1,4 @@
-"""What normalisations give, from the standard's text: in fractions, with roots to as many digits as decide the rounding.
+"""The results of normalisations, from the standard's text: in fractions, with roots to as many digits as decide the rounding.
 
 Variance is the mean of the squares of distances from the mean. Scale and bias come before the one rounding. Rows lie near
 zero, far from it (a mean of 100 and of 10,000 deviations), and at the ends of the type's range.

@@ -65,7 +65,7 @@ def of_onnx(
 ) -> Specification:
     """The specification of a version of an operator of ONNX.
 
-    ``types`` has a type for each type parameter of the schema: ``{"T": "tensor(float)"}``. Of inputs that may be many
+    ``types`` has a type for each type parameter of the schema: ``{"T": "tensor(float)"}``. For inputs that may be many
     there are two.
 
     Raises UnsupportedError where Ogive does not load it, or where a value is no tensor.

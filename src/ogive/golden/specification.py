@@ -1,4 +1,4 @@
-"""What is right: one operator, of one standard and version, for certain element types, with its parameters.
+"""The specification of right results: one operator, of one standard and version, for certain element types, with its parameters.
 
 `Specification` computes expected results of whole arrays. Nothing of it runs a kernel: NumPy decides what its running
 bounds allow (`accuracy/running_bound.py`), and enclosures the rest (`enclosure.py`).
@@ -55,7 +55,7 @@ class FormulaStep(NamedTuple):
 
     root: Expression
     operands: tuple[int, ...]
-    """Which values: the inputs first, then the results of the steps before."""
+    """The numbers of its values: the inputs first, then the results of the steps before."""
     numbers: Mapping[str, float]
     """Its parameters."""
     kind: ElementType

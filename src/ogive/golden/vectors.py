@@ -92,7 +92,7 @@ class Vectors:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """What a file beside the data says of it."""
+        """The contents of the file beside the data."""
         import ogive
 
         spec = self.specification

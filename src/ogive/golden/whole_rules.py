@@ -1,4 +1,4 @@
-"""What operators of whole arrays give, from the standard's text: moved elements, reductions and casts of any type.
+"""The results of operators of whole arrays, from the standard's text: moved elements, reductions and casts of any type.
 
 One rule an operator, in Python's integers and fractions, or as a function from places of the result to places of the
 data. A rule yields calls: a name, the inputs, and the results. None of it calls a kernel.
@@ -26,7 +26,7 @@ Place = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What a rule is asked for: one version of an operator, its types, its attributes."""
+    """The request to a rule: one version of an operator, its types, its attributes."""
 
     operator: str
     version: int
@@ -643,7 +643,7 @@ def _converted(value: Any, source: DataType, target: DataType, saturate: bool) -
         if isinstance(number, int):
             return _wrapped(target, number)
         if isinstance(number, float) or not limits(target)[0] <= _cut_off(number) <= limits(target)[1]:
-            # What is beyond is left open; Ogive saturates in the types that kernels compute with, and NaN is 0.
+            # Numbers beyond are left open; Ogive saturates in the types that kernels compute with, and NaN is 0.
             if target.element is None:
                 return None
             if isinstance(number, float):
@@ -705,7 +705,7 @@ _TEXTS: dict[str, Any] = {
 
 
 def _of_text(value: Any, target: DataType, saturate: bool) -> Any:
-    """What a cast gives of the number that a text says; None where the rule of floats is another one's."""
+    """The result of a cast of the number that a text says; None where the rule of floats is another one's."""
     if target.name == "BOOL":
         return value != 0
     if is_integer(target):

@@ -70,7 +70,7 @@ def recognised(root: Expression) -> list[tuple[Expression, Term]] | None:
 
 
 def _matched(pattern: Expression, root: Expression) -> dict[Expression, Expression] | None:
-    """What stands in the places of the pattern's leaves."""
+    """The expressions in the places of the pattern's leaves."""
     bound: dict[Expression, Expression] = {}
     computed: list[tuple[Expression, Fraction]] = []
     pairs = [(pattern, root)]
@@ -94,7 +94,7 @@ def _matched(pattern: Expression, root: Expression) -> dict[Expression, Expressi
     return bound if all(_value(wanted, bound) == value for wanted, value in computed) else None
 
 
-#: What Python computes where a formula is called with numbers for its parameters.
+#: The functions that Python computes where a formula is called with numbers for its parameters.
 _COMPUTED: dict[str, Callable[..., Term]] = {"negate": negative, "multiply": multiply}
 
 
@@ -255,7 +255,7 @@ def _rule(operator: Operator, wrt: str) -> Rule | None:
 
 
 def _recognised(operator: Operator) -> Recognised:
-    """What finds operators inside of a formula; an operator is not looked for in itself."""
+    """The search for operators inside of a formula; an operator is not looked for in itself."""
     return (lambda root: None) if is_of_catalogue(operator.opened_of or operator) else recognised
 
 

@@ -37,7 +37,7 @@ def _within(x: Any, bound: float) -> Term:
 def _gate_slope(u: Any) -> Term:
     """The derivative of ``u * logistic(u)``; 0 and 1 at the infinities.
 
-    Of one quotient. The exponential ``e = exp(-abs(u))`` is two where it is subnormal before the product is. Beyond 100
+    The quotient is one. The exponential ``e = exp(-abs(u))`` is two where it is subnormal before the product is. Beyond 100
     next to nothing is between the result and 1, and not nothing: that decides products beside ties.
     """
     v = f.minimum(f.maximum(u, -FAR), 100)
@@ -145,7 +145,7 @@ def _part_of_hypot(a: Any, b: Any) -> Any:
 
 
 def _part_of_fmax(a: Any, b: Any) -> Any:
-    """Of equal numbers all is the first one's, as in PyTorch."""
+    """Equal numbers give all to the first one, as in PyTorch."""
     return where((a >= b) | f.isnan(b), 1, 0)
 
 
@@ -368,7 +368,7 @@ def _away(x: Any, epsilon: Any) -> tuple[Any, Any, Any]:
 
 
 def _beside_mean(gradient: Any, away: Any, square: Any) -> Any:
-    """What is left of a gradient beside its mean and its part along the distances from the mean."""
+    """The part of a gradient beside its mean and its part along the distances from the mean."""
     return distance(gradient) - away * (mean_of_row(gradient * away) / square)
 
 
@@ -402,7 +402,7 @@ def _cross_entropy(gradient: Any, x: Any, target: Any) -> tuple[Any, Any]:
 
 
 def _sparsemax(gradient: Any, x: Any) -> Any:
-    """Of the elements above the threshold: the gradient less its mean over them."""
+    """For the elements above the threshold: the gradient less its mean over them."""
     largest = f.row_max(x)
     below = f.larger(x - largest, -2)
     is_above = f.row_threshold(below) < below

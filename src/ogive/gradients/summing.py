@@ -40,7 +40,7 @@ MOST_PLANS = 32
 
 
 class _Summing(Operator):
-    """What calls do whose operands have different shapes. The source says which tensor each result belongs to."""
+    """The form of calls whose operands have different shapes. The source says which tensor each result belongs to."""
 
     source: Operator
     wanted: tuple[str, ...]
@@ -84,11 +84,11 @@ class _Summing(Operator):
 
     @cached_property
     def _plans(self) -> dict[Any, list[tuple[Plan, tuple[tuple[int, ...], ...]]]]:
-        """What `_summed` does with rows of some shapes and types, and the shapes of the results."""
+        """The steps of `_summed` for rows of some shapes and types, and the shapes of the results."""
         return {}
 
     def _key(self, keywords: Mapping[str, Any]) -> tuple[str, str] | None:
-        """What plans of a call are found by; None where there are none."""
+        """The key of the plans of a call; None where there are none."""
         if any(type(value) not in (int, float) for value in keywords.values()) or "axis" in keywords:
             return None
         # -0 is not 0. An operator under another contract may have the same dictionary.
@@ -168,7 +168,7 @@ class _Summing(Operator):
         return ordered if len(ordered) > 1 else ordered[0]
 
     def _mask(self, tensors: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray | None:
-        """Which elements are masked in some operand, if operands are masked arrays."""
+        """The elements that are masked in some operand, if operands are masked arrays."""
         if not any(isinstance(tensor, np.ma.MaskedArray) for tensor in tensors):
             return None
         if self.is_row_wise and self.nout > 1:
@@ -256,7 +256,7 @@ class _Summing(Operator):
         return np.asarray(result).reshape(wanted)[()]
 
     def _sum_of_formula(self, index: int, dtypes: tuple[np.dtype, ...], keywords: dict[str, Any]) -> np.ufunc:
-        """What sums up the products of gradients and derivatives over rows."""
+        """The operator that sums up the products of gradients and derivatives over rows."""
         values = self.checked_parameters(keywords)
         signature = next(
             s
@@ -301,7 +301,7 @@ def _sum_of(signatures: Sequence[Signature], dtype: np.dtype) -> np.ufunc:
 def _sum_calls(
     source: Hashable, total: Hashable, shape: tuple[int, ...], summed: Sequence[int], dtype: np.dtype, signatures: Any
 ) -> list[Call]:
-    """What adds up an array along axes: a view of it as rows, and their sums."""
+    """The steps that add up an array along axes: a view of it as rows, and their sums."""
     whole = np.empty(shape, dtype)
     rows = _as_rows(whole, summed)
     layout = ViewLayout(0, rows.strides, shape, whole.strides) if np.shares_memory(whole, rows) else None

@@ -150,7 +150,7 @@ def _call(operator: Operator, tensors: tuple[Any, ...], keywords: dict[str, Any]
 def _of_empty_rows(
     operator: Operator, arrays: tuple[str, ...], signature: Any, shape: tuple[int, ...], keywords: dict[str, Any]
 ) -> jax.Array:
-    """What rows without elements are reduced to: it depends on no tensor, and has no gradient."""
+    """The results of rows without elements: it depends on no tensor, and has no gradient."""
     if arrays:
         what = f"rows have no elements, and {arrays[0]} is an array"
         raise ShapeError(message(f"ogive.jax.{operator.name}", what, "a number there, or rows with elements"))

@@ -118,7 +118,7 @@ linear = Primitive("ogive_linear")
 
 
 def linear_call(*operands: Any, forward: Any, backward: Any) -> Any:
-    """What ``forward`` gives of the operands, of the first one's shape and type; ``backward`` is its transposition."""
+    """The result of ``forward`` for the operands, of the first one's shape and type; ``backward`` is its transposition."""
     return linear.bind(*operands, forward=forward, backward=backward, cut=NEEDS_DEVICES)
 
 

@@ -24,7 +24,7 @@ from ogive.signature import Signature
 
 __all__ = ["NEEDS_DEVICES", "call_kernel", "varying_alike"]
 
-#: What programs call the handler by.
+#: The name by which programs call the handler.
 TARGET = "ogive_kernel"
 
 jax.ffi.register_ffi_target(TARGET, _native.xla_handler(), platform="cpu")
@@ -151,7 +151,7 @@ def varying_alike(operands: Sequence[Any]) -> list[Any]:
 
 @lru_cache(maxsize=4096)
 def _number(operator: Operator, signature: Signature, choices: tuple[tuple[str, Any], ...]) -> int:
-    """What programs call the kernel. It follows from what the kernel computes: another process has the same."""
+    """The name by which programs call the kernel. It follows from what the kernel computes: another process has the same."""
     identity = operator.computation(signature, **dict(choices)).identity
     number = int.from_bytes(sha256(identity.encode()).digest()[:8], "little", signed=True)
     _native.add_xla_kernel(number, operator.kernel(signature, **dict(choices)))

@@ -1,4 +1,4 @@
-"""What a call was given: tensors, element types, parameters that are numbers, and those that are arrays."""
+"""The operands of a call: tensors, element types, parameters that are numbers, and those that are arrays."""
 
 from __future__ import annotations
 

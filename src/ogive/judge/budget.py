@@ -1,4 +1,4 @@
-"""What is acceptable: the largest error, and which policies may be broken. Files in YAML say it by operator and type."""
+"""The acceptable results: the largest error, and which policies may be broken. Files in YAML say it by operator and type."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _MEMBERS = {
     "max_dependence": (int, float),
 }
 
-#: What a pattern must fit something of: a misspelt name would leave the budget as it is.
+#: The names of which a pattern must fit one: a misspelt name would leave the budget as it is.
 _KNOWN: dict[str, Callable[[], list[str]]] = {
     "operator": lambda: [*OPERATORS, *ALIASES],
     "dtype": lambda: list(ELEMENT_TYPES),

@@ -44,14 +44,14 @@ class _PlannedCall(NamedTuple):
     kind: str
     text: str
     places: np.ndarray
-    """Which of the inputs of the sweep."""
+    """The positions among the inputs of the sweep."""
     arrays: Sequence[np.ndarray]
     mode: str = ""
     threads: int = 0
 
 
 class _Made(NamedTuple):
-    """What is known of a call that was made, or of a part of its elements."""
+    """The known facts about a call that was made, or of a part of its elements."""
 
     kind: str
     text: str
@@ -111,7 +111,7 @@ class CallChecks:
             if not self.subject.is_packed:
                 self._all("layout", "results depend on the strides of the input", self._strided())
             self._all("threads", "results depend on the length of a call or its threads", self._long())
-        # What is known of memory already would show again in these.
+        # Findings about memory that are known already would show again in these.
         if "in place" in self.subject.modes and not self._has("unwritten", "input_written"):
             self._all("in_place", "results depend on whether they overwrite the input", self._in_place())
         if "edge" in self.subject.modes and not self._has("writes_past_end", "crashed", "endless"):
@@ -244,7 +244,7 @@ class CallChecks:
         return evidence_of(self.spec, tuple(x[places] for x in self.arrays), result, expected)
 
     def _beyond(self, evidence: Evidence) -> np.ndarray:
-        """Which results the budget does not allow, each by itself."""
+        """The results that the budget does not allow, each by itself."""
         ordinary, bad = np.isfinite(evidence.errors), np.zeros(evidence.errors.shape, bool)
         for name, where in broken_policies(self.spec, evidence).items():
             ordinary &= ~where
@@ -322,7 +322,7 @@ class CallChecks:
             calls.where = _where(self.made)
 
     def _counted(self) -> np.ndarray:
-        """Which inputs the sweep counts as not nearest."""
+        """The inputs that the sweep counts as not nearest."""
         if self.reference is None or not self.is_counted:
             return np.zeros(self.not_nearest.shape, bool)
         found: np.ndarray = self.evidence.wrong.reshape(-1)
@@ -355,7 +355,7 @@ class _Elements(NamedTuple):
 
 
 def _where(made: Sequence[_Made]) -> str:
-    """What the wrong results have in common, and the right ones have not."""
+    """The properties that the wrong results have in common, and the right ones have not."""
     wrong = np.unique(np.concatenate([m.places[m.bad] for m in made]))
     right = np.unique(np.concatenate([m.places[~m.bad] for m in made]))
     telling = np.intersect1d(wrong, right)
@@ -378,7 +378,7 @@ def _where(made: Sequence[_Made]) -> str:
     of_elements = _best(_of_elements(elements), elements.bad, 0.99)
     if of_elements:
         return f"in {of_elements}"
-    # Which calls are wrong, and then which of their results.
+    # The calls that are wrong, and then their wrong results.
     _, first, inverse = np.unique(elements.number, return_index=True, return_inverse=True)
     is_wrong = np.bincount(inverse, weights=elements.bad) > 0
     calls = _Elements(*(x[first] for x in elements))
@@ -403,7 +403,7 @@ def _best(descriptions: Iterator[tuple[str, np.ndarray]], bad: np.ndarray, least
 
 
 def _of_calls(e: _Elements, is_wrong: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """What calls may have in common, the plainest first."""
+    """The properties that calls may have in common, the plainest first."""
     yield "every call after the first", e.number > 0
     yield "calls on views with strides", e.kind == "layout"
     yield "calls in place", e.kind == "in_place"

@@ -124,7 +124,7 @@ def _best_candidate(scene: _Scene) -> Cause | None:
         if own.any() and _fair(explained, own, bands) < PRECISION:
             continue
         same = float(np.mean(distance == 0))
-        # Of two that explain as much, the one with more equal bits.
+        # Between two that explain as much, the one with more equal bits.
         rank = round(share, 2) + 0.5 * same
         if best is None or rank > best[0] + 1e-9:
             best = rank, share, candidate

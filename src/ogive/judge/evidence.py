@@ -31,18 +31,18 @@ WRONG_TRUTH = 2.0**24
 
 
 class Fault(NamedTuple):
-    """What a function does to memory or to its process: a policy that it breaks, and a verb with what goes with it."""
+    """An effect of a function on memory or to its process: a policy that it breaks, and a verb with what goes with it."""
 
     policy: str
     text: str
 
 
 class Outcome(NamedTuple):
-    """What comes of a call."""
+    """The outcome of a call."""
 
     result: np.ndarray
     written: np.ndarray | None = None
-    """Which results the function has written; None: all."""
+    """The results that the function has written; None: all."""
     faults: tuple[Fault, ...] = ()
 
 
@@ -71,7 +71,7 @@ class Evidence(NamedTuple):
     errors: np.ndarray
     """In ULP; infinite where a policy is broken."""
     wrong: np.ndarray
-    """Which results are not the nearest ones, policies included, but for signs of zeros."""
+    """The results that are not the nearest ones, policies included, but for signs of zeros."""
 
 
 def steps_between(a: np.ndarray, b: np.ndarray, kind: ElementType) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What was found about an implementation: numbers, examples, causes. Plain data, which every report is written from."""
+"""The findings about an implementation: numbers, examples, causes. Plain data, which every report is written from."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCHEMA_VERSION = 1
 #: Upper ends of the histogram's bins, in ULP; the last bin has what is larger.
 BINS = (0.5, 0.51, 0.6, 0.75, 1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 64.0, 1024.0, 2.0**16, 2.0**24)
 
-#: What is judged apart from ULP -> what it means.
+#: The properties that are judged apart from ULP -> what it means.
 POLICIES = {
     "nan_lost": "the result is a number where it must be NaN",
     "nan_made": "the result is NaN where it must be a number",
@@ -72,10 +72,10 @@ class Policy:
     """One of `POLICIES`: how often it was broken."""
 
     count: int = 0
-    """Of results; of what a function does to memory and to its process, of calls."""
+    """The number of results; for what a function does to memory and to its process, of calls."""
     example: Example | None = None
     text: str = ""
-    """What the function did in the first such call; empty where there is an example."""
+    """The effect of the function in the first such call; empty where there is an example."""
 
 
 @dataclass
@@ -95,7 +95,7 @@ class Calls:
     wrong: int = 0
     """Calls with such results."""
     where: str = ""
-    """What these have in common, such as ``in calls whose length is not a multiple of 8``; empty if nothing was found."""
+    """The properties that these have in common, such as ``in calls whose length is not a multiple of 8``; empty if nothing was found."""
     first: str = ""
     """The first of these calls."""
     worst: Example | None = None
@@ -134,7 +134,7 @@ class Cause:
     text: str
     """A sentence for people."""
     evidence: str
-    """What was compared, and how well it fits."""
+    """The compared explanation, and how well it fits."""
     share: float
     """The part of the wrong results that it explains."""
     region: tuple[float, float] | None = None
@@ -178,7 +178,7 @@ class Judgement:
     dependence: Dependence = field(default_factory=Dependence)
     calls: Calls = field(default_factory=Calls)
     nanoseconds: float = 0.0
-    """Of one element of a long array."""
+    """The time of one element of a long array."""
     causes: list[Cause] = field(default_factory=list)
     curve: dict[str, Any] = field(default_factory=dict)
     """For pictures: places on an axis, and the largest errors there."""

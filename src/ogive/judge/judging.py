@@ -250,7 +250,7 @@ def _rows_of(spec: Specification, seed: int) -> list[tuple[np.ndarray, Expected]
 def _evidence_of_rows(subject: Subject, spec: Specification, found: Judgement, seed: int) -> tuple[Evidence, bool]:
     cases = _rows_of(spec, seed)
     found.inputs = f"{len(cases)} sets of rows"
-    # Of a row with one result the first element stands for it.
+    # The first element of a row with one result stands for it.
     flat = np.concatenate([(x[..., 0] if spec.reduces else x).reshape(-1) for x, _ in cases])
     right = np.concatenate([e.right.reshape(-1) for _, e in cases])
     exact = np.concatenate([e.exact.reshape(-1) for _, e in cases])
@@ -463,7 +463,7 @@ class _Counter:
         self._place_values(x.astype(np.float64), errors, off)
 
     def curve(self) -> dict[str, Any]:
-        """What pictures are drawn from."""
+        """The data that pictures are drawn from."""
         kind = self.spec.kind
         if len(self.spec.inputs) != 1 or not kind.is_float or self.spec.is_row_wise:
             return {}

@@ -32,7 +32,7 @@ from ogive.judge.evidence import Died, Fault, Outcome, result_shape
 
 __all__ = ["DEFAULT_SIGNATURE", "LibraryFunction", "functions_of"]
 
-#: What a function of a shared library is, unless the caller says otherwise.
+#: The properties of a function of a shared library, unless the caller says otherwise.
 DEFAULT_SIGNATURE = "void f(const T *x, T *y, size_t n)"
 
 #: Seconds that a call may take, and more for each element.
@@ -44,7 +44,7 @@ PATIENCE = 2.0
 #: Bytes before and behind each tensor that must stay as they are.
 ZONE = 1 << 14
 
-#: What unwritten memory holds; a second call with the other one tells results that happen to be equal to it.
+#: The marker in unwritten memory; a second call with the other one tells results that happen to be equal to it.
 MARKER, OTHER_MARKER = 0xA5, 0x5A
 _OTHER = {MARKER: OTHER_MARKER, OTHER_MARKER: MARKER}
 
@@ -417,7 +417,7 @@ class LibraryFunction:
             return self._start(self._room)
 
     def _crash_of_element(self, process: _Process, arrays: Sequence[np.ndarray], size: int, died: Died) -> str:
-        """Of a function that is called once an element: the first one without a result."""
+        """For a function that is called once an element: the first one without a result."""
         if not self.is_of_elements or size < 2 or died.fault.policy not in ("crashed", "endless"):
             return ""
         place = process.places[-1]
@@ -479,7 +479,7 @@ class LibraryFunction:
         mode: str,
         marker: int,
     ) -> Outcome:
-        """What lies in memory after a call."""
+        """The contents of memory after a call."""
         memory, kind, faults = process.memory, self.spec.output, list[Fault]()
         for i, (place, begin, length) in enumerate(zip(process.places, begins, lengths, strict=True)):
             is_output = i == len(arrays)
@@ -518,7 +518,7 @@ def _touched(zone: np.ndarray, marker: int) -> np.ndarray:
 
 
 def _is_marked(data: np.ndarray, itemsize: int, marker: int) -> np.ndarray:
-    """Which elements have nothing but the marker."""
+    """The elements that have nothing but the marker."""
     found: np.ndarray = data.view(f"u{itemsize}") == int.from_bytes(bytes([marker] * itemsize), "little")
     return found
 

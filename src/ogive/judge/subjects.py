@@ -1,4 +1,4 @@
-"""Whose results are judged: a library, a Python function, a function of a shared library, a program.
+"""The subjects whose results are judged: a library, a Python function, a function of a shared library, a program.
 
 `subject` reads what people write: ``torch``, ``onnxruntime:CPUExecutionProvider``, ``openvino:CPU``, ``jax``, ``opencl:0``,
 ``module:function``, ``file.py:function``, ``./libk.so:my_gelu``.

@@ -3,7 +3,7 @@
 views   reshape, transpose, slice and the like: NumPy's views where there are such
 copies  joining, repeating, choosing and ordering elements, and running sums
 
-Beside them stands what an array can be at most.
+The largest size of an array stands there too.
 """
 
 from __future__ import annotations

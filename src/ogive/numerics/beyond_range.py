@@ -2,7 +2,7 @@
 
 A **vast** number has the sign of the machine's, which is large too, and a magnitude of at least `LEAST`: what overflows.
 So it is infinite in all element types that are shorter than float64, ``1 / (1 + exp(1e4))`` is next to nothing, and
-comparisons with ordinary numbers are decided. Its bound does not hold. Of the exact number NaN is known where an operand
+comparisons with ordinary numbers are decided. Its bound does not hold. It is known that the exact number is NaN where an operand
 lies outside of a function's domain, or is NaN.
 
 Each rule says where a result is vast, given that one operand is, and what is in doubt instead.
@@ -38,7 +38,7 @@ __all__ = [
 #: The exponents of vast numbers: of all at least, of what overflows, and of a saturated exponential.
 LEAST, FRESH, SATURATED = 600, 890, 2000
 
-#: What is added to vast numbers, or compared with them, has to be smaller.
+#: A number that is added to vast numbers, or compared with them, has to be smaller.
 ORDINARY = 2.0**500
 
 #: Factors have such a magnitude at least: subnormal numbers of float32 do. Dividends lie so far below what divides them.
@@ -81,7 +81,7 @@ def _where(truth: Expression | None, condition: Expression) -> Expression | None
 
 
 def _found(vast: Expression | None, exponent: int, *sources: Expression | None) -> Found:
-    """What is vast, and in doubt where an operand is and the result may not be."""
+    """The truth value "is vast", and in doubt where an operand is and the result may not be."""
     return vast, exponent, except_where(either(*sources), vast)
 
 
@@ -125,7 +125,7 @@ def certain(m: Totals, a: DoubleWord, least: float = 0.0) -> Expression:
 
 
 def of_product(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
-    """Of vast numbers, and of vast ones and others that are not smaller than numbers of float32."""
+    """Sums of vast numbers, and of vast ones and others that are not smaller than numbers of float32."""
     if a.error.vast is None and b.error.vast is None:
         return None
     if a is b:
@@ -143,7 +143,7 @@ def of_product(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
 
 
 def of_quotient(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
-    """Of vast numbers by others. Others by vast ones are next to nothing."""
+    """Quotients of vast numbers by others. Others by vast ones are next to nothing."""
     if a.error.vast is None and b.error.vast is None:
         return None
     vast, exponent = None, FRESH
@@ -153,7 +153,7 @@ def of_quotient(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
         if exponent >= LEAST:
             vast = _where(_only(a, b), both(is_small, certain(m, b, 2.0**-900)))
         if a.error.vast_exponent >= FRESH and b.error.largest > 2.0**SMALLEST_FACTOR:
-            # What has become infinite is no smaller than 2**1000.
+            # A number that has become infinite is no smaller than 2**1000.
             is_infinite = m.equal_(m.abs_(a.high), m.number(math.inf))
             is_less = both(is_infinite, m.less_(_magnitude(m, b), m.number(2.0 ** (1000 - LEAST))))
             vast = either(vast, _where(_only(a, b), both(is_less, certain(m, b, 2.0**-900))))

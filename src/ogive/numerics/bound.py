@@ -1,4 +1,4 @@
-"""What a computed number may be wrong by."""
+"""The error bound of a computed number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["EXACT", "UNKNOWN", "Beyond", "Bound"]
 class Beyond:
     """An exact number, and on which side of it another one lies, however near: so ties beside it are decided.
 
-    Of a number with an exponent both are meant with that multiplied in.
+    For a number with an exponent both are meant with that multiplied in.
     """
 
     high: Expression
@@ -44,14 +44,14 @@ class Bound:
     doubt: Expression | None = None
     #: How many significant bits an exact number has at most.
     bits: int | None = None
-    #: Of finite operands: the smallest magnitude but zero itself, and the largest.
+    #: For finite operands: the smallest magnitude but zero itself, and the largest.
     least: float = 0.0
     largest: float = math.inf
     #: A truth value: where the number has the sign of the exact one, also where it underflows to zero; None: nowhere.
     keeps_sign: Expression | None = None
     #: A truth value: where the number is the exact one, whatever the bound; None: nowhere.
     exactly: Expression | None = None
-    #: What the exact number lies beyond: of sums of two words, of which one is exact and the other's sign is known.
+    #: The number that the exact one lies beyond: for sums of two words, of which one is exact and the other's sign is known.
     beyond: Beyond | None = None
     #: A truth value: where the exact number is too large for the arithmetic, with the number's sign (beyond_range.py). The
     #: bound does not hold there. None: nowhere.
@@ -85,8 +85,8 @@ class Bound:
         return "exact" if self.is_exact else "static"
 
 
-#: Of a number that has none: everything that is computed of it is unknown too, and costs nothing.
+#: The bound of a number that has none: everything that is computed of it is unknown too, and costs nothing.
 UNKNOWN = Bound(relative=math.inf)
 
-#: Of the operands and what is only chosen among them.
+#: The bound of the operands and of what is only chosen among them.
 EXACT = Bound()

@@ -37,10 +37,10 @@ __all__ = ["LOST", "NEXT_TO_NOTHING", "UNSEEN", "Bounded", "exact_operand", "exa
 #: Truth values of truth values.
 TRUTHS_OF_TRUTHS = frozenset({ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT})
 
-#: What underflow loses, and more.
+#: The loss by underflow, and more.
 LOST = 2.0**-1070
 
-#: What underflows on the way to a result of float64 that does not: less shows in the very smallest numbers alone. And up to
+#: A number that underflows on the way to a result of float64 that does not: less shows in the very smallest numbers alone. And up to
 #: which size a factor makes no more of it than that.
 UNSEEN, MODERATE = 2.0**-900, 2.0**60
 
@@ -52,7 +52,7 @@ SLACK = 1 + 2.0**-20
 
 
 def _unit(error: Bound) -> float:
-    """What an exact number is a multiple of, a power of two; 0 where that is not known."""
+    """The unit that an exact number is a multiple of, a power of two; 0 where that is not known."""
     if not error.bits or not 0 < error.least < math.inf:
         return 0.0
     return math.ldexp(0.5, math.frexp(error.least)[1] - error.bits + 1)
@@ -65,7 +65,7 @@ class Bounded(Totals):
     computes_in = Format.F64
     #: Static bounds up to this need not run beside the value.
     next_to_nothing = NEXT_TO_NOTHING
-    #: What underflow loses, and more.
+    #: The loss by underflow, and more.
     lost = LOST
 
     def __init__(
@@ -88,7 +88,7 @@ class Bounded(Totals):
         self.is_long = self.extended and is_long
         self.of_doubles = of_doubles
         self.unit = 2.0**-95 if self.extended else 2.0**-53
-        #: What the nearest number of the format is wrong by, relative to a constant.
+        #: The error of the nearest number of the format, relative to a constant.
         self.rounding = 2.0**-105 if self.extended else 2.0**-53
         #: Beyond this a bound computed from an interval is worse than one that runs beside the value.
         self.useful = 2.0**-60 if self.extended else 2.0**-41
@@ -101,7 +101,7 @@ class Bounded(Totals):
         self.follows_exactness = knows_what_is_beyond_range or (of_doubles and self.is_long and follows_exactness)
         self.knows_what_is_beyond_range = knows_what_is_beyond_range
         """Whether bounds say which numbers are vast or NaN (beyond_range.py). Else these are in doubt."""
-        #: What a bound with a static part becomes where one has to be relative.
+        #: The share that a bound with a static part becomes where one has to be relative.
         self.share_of_static = 2.0**-64
         if of_doubles:
             self.share_of_static = 2.0**-110 if self.is_long else 2.0**-80
@@ -125,7 +125,7 @@ class Bounded(Totals):
             relative, absolute = max(x.relative, y.relative) + unit, self._sum_of(x.absolute, y.absolute)
             least = min(x.least, y.least)
         else:
-            # What is lost of the lower parts may be seen where the higher ones cancel.
+            # The loss of the lower parts may be seen where the higher ones cancel.
             extra = 0.0 if single or not self.extended else 2.0**-98
             relative, absolute, least = unit, self._sum_of(x.absolute, y.absolute), 0.0
             first, second = x.relative + extra, y.relative + extra
@@ -349,7 +349,7 @@ class Bounded(Totals):
             absolute = self.mul_(self.div_(absolute, self._magnitude(b)), self.number(1 + 2.0**-8))
             absolute = absolute if zero is None else self.select_(zero, self.number(0.0), absolute)
         if not in_range and self.is_own:
-            # What the rest of a tiny dividend loses is divided too.
+            # The loss of a tiny dividend's rest is divided too.
             static += LOST * MODERATE
             if not self._frame_least(b) > 1 / MODERATE:
                 doubt = either(doubt, self.less_(self._magnitude(b), self.number(1 / MODERATE)))
@@ -443,7 +443,7 @@ class Bounded(Totals):
         return self._made(result, error)
 
     def _chosen(self, condition: Expression, a: Expression | None, b: Expression | None) -> Expression | None:
-        """What is true of the one of two numbers that is chosen."""
+        """The facts that are true of the one of two numbers that is chosen."""
         return either(None if a is None else both(condition, a), None if b is None else both(self.not_(condition), b))
 
     def _exactly_where(self, condition: Expression, a: DoubleWord, b: DoubleWord) -> Expression | None:
@@ -508,7 +508,7 @@ class Bounded(Totals):
         return self.less_(margin, self.abs_(self.sub_(a.high, b.high)))
 
     def _beyond_of_extreme(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Beyond | None:
-        """What the one of two numbers lies beyond that is clearly the result."""
+        """The number that the one of two numbers lies beyond that is clearly the result."""
         if not (self.extended and a.error.is_known and b.error.is_known):
             return None
         nears = ties.near(self, a), ties.near(self, b)
@@ -521,7 +521,7 @@ class Bounded(Totals):
     def _absolute_of_extreme(
         self, result: DoubleWord, a: DoubleWord, b: DoubleWord, static: float
     ) -> Expression | None:
-        """What two numbers' absolute bounds and their static ones make: nothing where a constant is the result, and lies
+        """The sum of two numbers' absolute bounds and their static ones: nothing where a constant is the result, and lies
         clearly beyond the other.
 
         Not in plain float64, where this would cost more than it spares: clamped numbers beyond 2**30 are repaired.
@@ -617,7 +617,7 @@ class Bounded(Totals):
         return is_tiny_else and x.static <= UNSEEN and b.interval.smallest_magnitude > 1 / MODERATE
 
     def _difference(self, a: DoubleWord, b: DoubleWord) -> Expression:
-        """What one number is more than another: where they are close, exactly but for a relative error."""
+        """The difference of one number and another: where they are close, exactly but for a relative error."""
         if not self.is_own:
             return Arithmetic.add(self, a, self.negate(b)).high
         difference = a.high if b.high is self.number(0.0) else self.sub_(a.high, b.high)
@@ -699,7 +699,7 @@ class Bounded(Totals):
         return replace(result, error=replace(result.error, exactly=exactly))
 
     def finished(self, result: DoubleWord, error: Bound) -> DoubleWord:
-        """What a rule has made, with its bound."""
+        """The result of a rule, with its bound."""
         return self._made(result, error)
 
     # ---- doubts
@@ -884,7 +884,7 @@ class Bounded(Totals):
         return parts if not error.static else self._sum_of(parts, self.number(error.static * SLACK))
 
     def _stored(self, a: DoubleWord, result: ElementType) -> Expression:
-        """What a number becomes as a result, as an integer of the same bits."""
+        """The number as a result, as an integer of the same bits."""
         if result.is_integer:
             return to_integer(self, a, result)
         storage = STORAGE[result.name]
@@ -917,7 +917,7 @@ class Bounded(Totals):
         return replace(a, error=replace(error, relative=relative, static=0.0, doubt=doubt))
 
     def not_less(self, a: Expression, b: Expression) -> Expression:
-        """Whether a bound is not below a number. Beside NaN it is not either; but in float64's own kernels NaN is no doubt:
+        """Whether a bound is not below a number. Next to NaN it is not either; but in float64's own kernels NaN is no doubt:
         it comes from the operands, from outside a domain, or from what has overflowed, which is in doubt before.
         """
         return self.less_equal_(b, a) if self.is_own else self.not_(self.less_(a, b))
@@ -970,7 +970,7 @@ class Bounded(Totals):
         if static and interval.smallest_magnitude > 0 and static / interval.smallest_magnitude < 2.0**-20:
             relative, static = relative + static / interval.smallest_magnitude * SLACK, 0.0
         if self.is_own and result.exponent is not None and not self.is_bounded(result.mantissa):
-            # Beside a large operand the mantissa may overflow where the number does not.
+            # Next to a large operand the mantissa may overflow where the number does not.
             doubt = either(doubt, self.less_equal_(self.number(self.safe), self.abs_(result.high)))
         overflows = not largest < self.safe and result.exponent is None
         if overflows and not (self.is_own and (self.overflow_is_known or error.is_exact)):

@@ -30,7 +30,7 @@ from ogive.numerics.machine import Machine
 __all__ = ["Arithmetic", "DoubleWord", "Multiple"]
 
 
-#: Beside this power of two a number is zero or infinite, whatever it is multiplied by.
+#: Next to this power of two a number is zero or infinite, whatever it is multiplied by.
 LARGEST_EXPONENT = 2.0**22
 
 
@@ -50,7 +50,7 @@ class DoubleWord:
     is_normal: bool = False
     #: Whether ``low`` is finite at least where ``high`` is and no operand was the largest number.
     low_follows: bool = False
-    #: What it may be wrong by: known where the arithmetic is `Bounded` (bounded.py).
+    #: The error bound: known where the arithmetic is `Bounded` (bounded.py).
     error: Bound = UNKNOWN
 
     @property
@@ -94,12 +94,12 @@ class Arithmetic(Machine):
 
     @cached_property
     def whole_numbers(self) -> dict[tuple[Expression, Expression], DoubleWord]:
-        """Of numbers whose power of two was kept apart (`with_exponent`): what they were."""
+        """The numbers whose power of two was kept apart (`with_exponent`)."""
         return {}
 
     @cached_property
     def multiples(self) -> dict[Expression, Multiple]:
-        """Of numbers, by their first word: as what multiple of a single number they were made."""
+        """The factors of numbers, by their first word: as what multiple of a single number they were made."""
         return {}
 
     def demoted(self, a: DoubleWord) -> DoubleWord:
@@ -491,7 +491,7 @@ class Arithmetic(Machine):
     # ---- what an arithmetic with bounds says of choices (bounded.py)
 
     def error_of_choice(self, choice: DoubleWord, a: DoubleWord, b: DoubleWord) -> Bound:
-        """What the larger or smaller of two numbers may be wrong by."""
+        """The error bound of the larger or smaller of two numbers."""
         return choice.error
 
     def doubted_by_sign(self, magnitude: DoubleWord, sign: DoubleWord) -> DoubleWord:

@@ -10,7 +10,7 @@ from ogive.expression import Expression, Format, Operation, node
 
 __all__ = ["LONG", "Machine"]
 
-#: Which polynomials float64 takes that computes shorter results with a bound of the error (bounded.py).
+#: The polynomials of a float64 that computes shorter results with a bound of the error (bounded.py).
 LONG = "long"
 
 
@@ -18,7 +18,7 @@ class Machine:
     """Builds nodes of one floating-point format.
 
     ``goal`` is the format that results are wanted in, where that is a shorter one: rules then need no more
-    accuracy than it has, and numbers are not ``extended``: every correction is left out. What is converted from it is
+    accuracy than it has, and numbers are not ``extended``: every correction is left out. A number that is converted from it is
     compared, chosen and given another sign before the conversion.
     """
 
@@ -35,7 +35,7 @@ class Machine:
         self.bias = 127 if form is Format.F32 else 1023
         self.largest = (2 - 2.0 ** (1 - self.precision)) * 2.0**self.bias
         self.smallest_normal = 2.0 ** (1 - self.bias)
-        #: Which polynomials rules take.
+        #: The polynomials that rules take.
         self.polynomials = LONG if self.bounded and not self.extended else self.goal
         #: Adding it rounds to an integer, which then stands in the last bits.
         self.magic = 1.5 * 2.0 ** (self.precision - 1)

@@ -38,7 +38,7 @@ __all__ = [
     "unsigned",
 ]
 
-#: What rounding to float32 adds, relative to a number.
+#: The error of rounding to float32, relative to a number.
 U = 2.0**-24
 
 #: The relative error of an estimate of a reciprocal.
@@ -50,7 +50,7 @@ FARTHEST = 2.0**40
 #: Up to this nothing overflows that a result is made of.
 LARGEST = 2.0**120
 
-#: What is this large has its low word without underflow.
+#: A number this large has its low word without underflow.
 NOT_TINY = 2.0**-80
 
 #: No larger share of results may be undecided: of numbers that lie anywhere, a bound leaves its double in units of 2**-24,
@@ -64,7 +64,7 @@ SLACK = 1 + 2.0**-7
 #: How many roundings of low words bounds cover, the fewest that suffice.
 ROUNDINGS = 1, 3, 8
 
-#: What underflow adds, and what a result is taken to have lost by it at least. Of a result that may be zero it is no more than a
+#: The error by underflow, and what a result is taken to have lost by it at least. For a result that may be zero it is no more than a
 #: multiple of what is zero then: it may have lost half as many of the smallest numbers.
 SMALLEST, LOST = 2.0**-149, 2.0**-140
 MULTIPLE = 16.0
@@ -108,7 +108,7 @@ class Paired:
     share: float = 0.0
     """No low word, and no scale, is a larger share of the leading part."""
     relative: float = 0.0
-    """What the number may be wrong by, relative to its leading part."""
+    """The error bound of the number, relative to its leading part."""
     around: Around | None = None
     """The same, computed beside it; then the share is zero."""
     covered: int = 0
@@ -120,11 +120,11 @@ class Paired:
     is_nonzero: bool = False
     """Whether the exact number is not zero."""
     may_be_zero: Expression | None = None
-    """What is zero where the number is, and nowhere else: itself, or a factor, which does not underflow."""
+    """A number that is zero where the number is, and nowhere else: itself, or a factor, which does not underflow."""
     lost: float = 0.0
-    """What underflow may have taken from the low word."""
+    """The most that underflow may have taken from the low word."""
     sign: Expression | None = None
-    """Whose sign a result has that may be zero; None: that of the leading part."""
+    """The number whose sign a result has that may be zero; None: that of the leading part."""
     is_power: bool = False
     """Whether this is a power of two."""
     is_quotient: bool = False
@@ -147,7 +147,7 @@ class Paired:
 
 
 def half_unit(largest: float) -> float:
-    """What rounding a number of no larger magnitude to float32 adds at most."""
+    """The largest error of rounding a number of no larger magnitude to float32."""
     return U * 2.0 ** (math.ceil(math.log2(largest)) - 1)
 
 
@@ -550,7 +550,7 @@ class PairedArithmetic(Machine):
         return below, above
 
     def _lost(self, a: Paired) -> Expression:
-        """What underflow has taken from the low word at most; zero beside a zero."""
+        """The most that underflow has taken from the low word; zero beside a zero."""
         lost = self.number(LOST)
         if a.is_nonzero:
             return lost

@@ -1,7 +1,7 @@
 """Arithmetic of float32 with bounds, for results of 16 bits: twice as many numbers in a register as of float64.
 
 A bound is the same as in float64, in units of float32. Float32 has no room below and above the numbers of bfloat16, so
-underflow and overflow are left to the doubts, which are repaired. What has no rule here is computed in float64.
+underflow and overflow are left to the doubts, which are repaired. Nodes without a rule here are computed in float64.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Short(Bounded):
         self.lost = 2.0**-149
         self.factors: dict[Expression, Factors] = {}
         """The rounded products of exact numbers, and their quotients by what is the same for all elements."""
-        #: Beside the smallest number of the goal this is nothing, and where it is multiplied it still may be.
+        #: Next to the smallest number of the goal this is nothing, and where it is multiplied it still may be.
         self.next_to_nothing = 2.0**-60 if goal is Format.F16 else 2.0**-140
 
     @property

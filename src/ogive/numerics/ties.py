@@ -104,7 +104,7 @@ def exactness(a: DoubleWord) -> Expression | None:
 
 
 def near(m: Totals, a: DoubleWord) -> Beyond | None:
-    """What a number lies beyond; of an exact one of two words that is its first word."""
+    """The number that a number lies beyond; for an exact one of two words that is its first word."""
     where, found = exactness(a) if m.follows_exactness or a.error.is_exact else None, a.error.beyond
     if where is None or a.low is None or a.exponent is not None or (a.error.is_exact and found is not None):
         return found
@@ -189,14 +189,14 @@ def _of_inexact(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
 
 
 def _beside(m: Totals, exact: DoubleWord, other: DoubleWord) -> Beyond:
-    """Beside the exact part of a sum, by the sign of the other part."""
+    """The number next to the exact part of a sum, by the sign of the other part."""
     low = m.number(0.0) if exact.low is None else m.low_part(exact)
     high, low = (exact.high, low) if exact.low is None else m.fast_two_sum(exact.high, low)
     return Beyond(high, low, *signs(m, other))
 
 
 def of_product(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
-    """Of an exact number of one word and one that lies beyond another; of two that lie beyond others, or are those; or zero."""
+    """The sum of an exact number of one word and one that lies beyond another; of two that lie beyond others, or are those; or zero."""
     for factor, other in ((a, b), (b, a)):
         if factor.error.is_exact and factor.is_exact:
             found = near(m, other)
@@ -265,7 +265,7 @@ def _size(m: Totals, a: DoubleWord, *, is_exact: bool = False) -> _Size | None:
 
 
 def _of_size(m: Totals, high: Expression, low: Expression, grows: Expression, shrinks: Expression) -> Beyond:
-    """What a number lies beyond whose magnitude is larger or smaller, where that is exact."""
+    """The number that a number lies beyond whose magnitude is larger or smaller, where that is exact."""
     zero = m.number(0.0)
     known = both(m.less_(m.number(SMALLEST), m.abs_(high)), m.is_finite_(high))
     positive, negative = both(known, m.less_(zero, high)), both(known, m.less_(high, zero))
@@ -277,7 +277,7 @@ def _of_size(m: Totals, high: Expression, low: Expression, grows: Expression, sh
 
 
 def of_ratio(m: Totals, a: DoubleWord, b: DoubleWord, *, is_sure: bool) -> Beyond | None:
-    """Of numbers of one word, and of such that lie beyond these. Else beyond zero, but for a quotient whose sign is sure."""
+    """The product of numbers of one word, and of such that lie beyond these. Else beyond zero, but for a quotient whose sign is sure."""
     (dividend, divisor), by_signs = _sizes(m, a, b, divides=True), None if is_sure else _of_signs(m, a, b)
     if dividend is None or divisor is None:
         return by_signs
@@ -312,7 +312,7 @@ def _or(m: Totals, first: Beyond, second: Beyond | None) -> Beyond:
 
 
 def of_multiple(m: Totals, near: Beyond, factor: Expression) -> Beyond:
-    """What a multiple lies beyond, where that is a number of two words."""
+    """The number that a multiple lies beyond, where that is a number of two words."""
     zero = m.number(0.0)
     product = m.mul_(near.high, factor)
     lost = m.fma_(near.high, factor, m.neg_(product))
@@ -342,7 +342,7 @@ def of_multiple(m: Totals, near: Beyond, factor: Expression) -> Beyond:
 
 
 def of_quotient(m: Totals, near: Beyond, divisor: float) -> Beyond:
-    """What a quotient by a positive number lies beyond, where that is a number of one word."""
+    """The number that a quotient by a positive number lies beyond, where that is a number of one word."""
     by, zero = m.number(divisor), m.number(0.0)
     high = m.div_(near.high, by)
     is_whole = both(m.equal_(m.fma_(m.neg_(high), by, near.high), zero), m.equal_(near.low, zero))
@@ -353,7 +353,7 @@ def of_quotient(m: Totals, near: Beyond, divisor: float) -> Beyond:
 
 
 def near_zero(m: Totals, name: str, u: DoubleWord, otherwise: Beyond | None) -> Beyond | None:
-    """What a function of a number near to zero lies beyond; elsewhere what was found otherwise."""
+    """The number that a function of a number near to zero lies beyond; elsewhere what was found otherwise."""
     zero = m.number(0.0)
     if name in VALUES_AT_ZERO:
         value, sides = VALUES_AT_ZERO[name]

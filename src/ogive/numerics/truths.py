@@ -9,7 +9,7 @@ __all__ = ["both", "either", "except_where", "nowhere"]
 
 
 def nowhere() -> Expression:
-    """What is false everywhere, where a truth value has to be there."""
+    """The truth value that is false everywhere, where a truth value has to be there."""
     return node(ops.CONSTANT, (), False, Format.BIT)
 
 

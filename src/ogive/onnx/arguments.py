@@ -54,7 +54,7 @@ def checked_inputs(
     for info, dtype in zip(infos, dtypes, strict=True):
         if info.name in given:
             value = given[info.name]
-            # What is right already costs no more than this question.
+            # An argument that is right already costs no more than this question.
             if type(value) is not np.ndarray or value.dtype is not dtype:
                 value = _checked_value(value, info.type, f"{subject}, input {info.name!r}")
         elif info.required:

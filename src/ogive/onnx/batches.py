@@ -1,4 +1,4 @@
-"""Which plans serve other shapes: those of one shape for all values, and those for batches of any length.
+"""The plans that serve other shapes: those of one shape for all values, and those for batches of any length.
 
 In a plan for batches nothing but the first axis of arrays follows from the length.
 
@@ -31,7 +31,7 @@ Axes = tuple[int | None, ...]
 
 
 class Batch:
-    """What has any number of items: the inputs by their numbers, values by their names, and the most items."""
+    """The tensors that have any number of items: the inputs by their numbers, values by their names, and the most items."""
 
     def __init__(self, length: int, inputs: frozenset[int]) -> None:
         self.length = length
@@ -108,7 +108,7 @@ def _of_inputs(given: Sequence[Any], declared: Sequence[Declared]) -> Batch | No
         for size in (shape or ())[1 if n in chosen else 0 :]
         if size is not None
     ]
-    # Of one item, nothing tells apart what is repeated for every item of a batch.
+    # With one item, nothing tells apart what is repeated for every item of a batch.
     return None if length < 2 or name(first) in elsewhere else Batch(length, chosen)
 
 

@@ -94,7 +94,7 @@ def _skip_simplified(node: NodeProto) -> str:
 
 
 def _total(node: NodeProto, bias: int) -> str:
-    """What is normalised: the sum of two inputs, and of a bias where there is one, rounded once."""
+    """The tensor that is normalised: the sum of two inputs, and of a bias where there is one, rounded once."""
     if _has(node, bias):
         return "total = Sum (input, skip, bias)"
     return "total = Add (input, skip)"
@@ -183,7 +183,7 @@ def _parsed(text: str) -> FunctionProto:
 # ---- functions: where the body of a function comes from, and a call's attributes inside of it
 
 
-#: What tells functions apart: domain, name and overload.
+#: The key that tells functions apart: domain, name and overload.
 FunctionKey = tuple[str, str, str]
 
 
@@ -211,7 +211,7 @@ def functions_of(functions: Iterable[FunctionProto], subject: str) -> dict[Funct
 
 
 def call_attributes(function: FunctionProto, node: NodeProto, label: str) -> dict[str, AttributeProto | None]:
-    """What a call gives a function's attributes: its own values over the defaults; None for those without."""
+    """The values that a call gives a function's attributes: its own values over the defaults; None for those without."""
     values: dict[str, AttributeProto | None] = dict.fromkeys(function.attribute)
     values.update((default.name, default) for default in function.attribute_proto)
     for attribute in node.attribute:

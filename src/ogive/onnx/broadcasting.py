@@ -81,7 +81,7 @@ def limited(label: str, shapes: Sequence[Shape], *, broadcast: bool, axis: int |
     return first, (*second, *(1,) * (len(first) - start - len(second)))
 
 
-#: The rules of operators, from which version on. What is not listed broadcasts as NumPy does.
+#: The rules of operators, from which version on. An operator that is not listed broadcasts as NumPy does.
 _RULES: dict[str, tuple[tuple[int, Rule], ...]] = {
     "PRelu": ((1, per_channel), (7, unidirectional)),
     "SwiGLU": ((1, identical),),

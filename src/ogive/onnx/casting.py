@@ -126,7 +126,7 @@ def _powers_of_two(values: np.ndarray, wanted: DataType, saturate: bool, round_m
 #: Plain and scientific numbers; int() and float() of Python also take underscores, and digits of other scripts.
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
-#: What the standard's text lists, in any case.
+#: The values that the standard's text lists, in any case.
 SPECIAL = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 #: No element type of ONNX tells numbers apart by more digits.

@@ -67,7 +67,7 @@ class CheckedGraph:
     """The data that came with the model, by its names."""
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     defaults: dict[str, np.ndarray] = field(default_factory=dict)
-    """Of the inputs that a call need not give."""
+    """The values of the inputs that a call need not give."""
     types: dict[str, str] = field(default_factory=dict)
     steps: list[CheckedStep] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)

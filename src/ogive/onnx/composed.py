@@ -299,7 +299,7 @@ def _dynamically_quantized(x: np.ndarray) -> np.ndarray:
     return np.asarray(OPERATORS["quantize_linear"](x, _dynamic_scale(x), _dynamic_zero_point(x)))
 
 
-#: What computes the outputs of each operator of this kind.
+#: The function that computes the outputs of each operator of this kind.
 COMPOSED: dict[str, Callable[[OnnxNode, Types], Outputs]] = {
     "AffineGrid": _affine_grid,
     "BlackmanWindow": _window,

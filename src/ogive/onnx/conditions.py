@@ -25,7 +25,7 @@ DEEPEST = 100
 
 
 def decided(graph: CheckedGraph, value: str, shape_of: Callable[[str], Shape | None]) -> bool | None:
-    """What a condition is in every run; None where that depends on the inputs. ``shape_of`` is what is known of shapes."""
+    """The value of a condition in every run; None where that depends on the inputs. ``shape_of`` is what is known of shapes."""
     found = _Search(graph, shape_of).value(value, 0)
     return None if found is None or found.size != 1 or _has_open(found) else bool(found.reshape(()))
 

@@ -30,7 +30,7 @@ class DataType:
     name: str
     """ONNX's name of the type in ``TensorProto.DataType``."""
     text: str
-    """What the schemas call it."""
+    """The schemas' name for it."""
     dtype: str
     """NumPy's or ml_dtypes' name."""
     bits: int

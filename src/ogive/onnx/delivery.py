@@ -18,7 +18,7 @@ PIECE = 1 << 26
 
 @dataclass(frozen=True)
 class Delivery:
-    """What a caller wants of a run beside its results."""
+    """The requests of a caller to a run beside its results."""
 
     memory: Callable[[str, Shape, np.dtype], np.ndarray]
     """Gives the array for an output that is computed by filling one: its name, shape and type. It may be a mapped file.

@@ -1,4 +1,4 @@
-"""What computes a node: the one place that knows which operators there are."""
+"""The computation of a node: the one place that knows which operators there are."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = ["node_computation", "node_computations"]
 
 
 def node_computations(node: OnnxNode, output_types: Sequence[str | None]) -> Sequence[NodeComputation | None] | None:
-    """What computes each output of the node; None where Ogive has no such operator, or does not have that output.
+    """The computation of each output of the node; None where Ogive has no such operator, or does not have that output.
 
     Raises what `node_computation` raises.
     """
@@ -50,7 +50,7 @@ def node_computations(node: OnnxNode, output_types: Sequence[str | None]) -> Seq
 
 
 def node_computation(node: OnnxNode, output_type: str | None) -> NodeComputation | None:
-    """What computes the node; None where Ogive has no such operator.
+    """The computation of the node; None where Ogive has no such operator.
 
     ``output_type`` is what the schema says of the output, None where it leaves that to the attributes.
     Raises UnsupportedError where Ogive has the operator, but not for these types or attributes, and

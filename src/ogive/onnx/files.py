@@ -1,6 +1,6 @@
 """Files that may be anything: opening one must not wait for a writer, as opening a pipe does.
 
-What a model says of itself.
+The facts that a model says of itself.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def opened(path: Path) -> tuple[BinaryIO, os.stat_result] | None:
 
 @dataclass(frozen=True)
 class About:
-    """What a model says of itself."""
+    """The facts that a model says of itself."""
 
     opsets: Mapping[str, int]
     """Domain -> version; ONNX's own domain is ``ai.onnx``."""
@@ -93,7 +93,7 @@ class About:
 
 
 def about_model(proto: ModelProto) -> About:
-    """What the model says: its opsets, its operators, its documentation."""
+    """The facts that the model says: its opsets, its operators, its documentation."""
     opsets = {entry.domain or "ai.onnx": entry.version for entry in proto.opset_import}
     operators = Counter(node.op_type for node in proto.graph.node)
     return About(opsets, dict(operators), proto.doc_string or proto.graph.doc_string)

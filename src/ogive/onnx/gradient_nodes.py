@@ -132,7 +132,7 @@ def _operator_of(name: str) -> Operator:
 
 
 def gradient_node(node: OnnxNode) -> NodeComputation:
-    """What computes a gradient node, whose attributes are those that the model gives."""
+    """The computation of a gradient node, whose attributes are those that the model gives."""
     gradient, op = GRADIENTS[node.operator], _operator_of(node.operator)
     unknown = ", ".join(sorted(set(node.attributes) - set(gradient.attributes)))
     if unknown:

@@ -56,14 +56,14 @@ SEPARATE_INITIALISERS = 4
 #: From this version of operators on, shapes alone say how operands are broadcast.
 BROADCASTS_BY_RULE = 7
 
-#: Of a name, a message shows about this much.
+#: A message shows of a name about this much.
 MOST_SHOWN = 80
 
 #: A kernel has at most 64 operands. Operators with any number of inputs are split from here on.
 MOST_INPUTS = 32
 
 
-#: What a file has to be, and where a value has to come from.
+#: The form that a file has to have, and where a value has to come from.
 _WANTED = "what onnx.save writes"
 _BRANCHES = "the attributes then_branch and else_branch, both graphs"
 _COMPUTED = "inputs, initialisers and outputs of earlier nodes"
@@ -244,7 +244,7 @@ class _Scope:
     values: dict[str, str | None] = field(default_factory=dict)
     """Names here -> names in the graph that is being built; None for inputs that a call leaves out."""
     attributes: dict[str, AttributeProto | None] | None = None
-    """What a call gives the function's attributes; None in the main graph."""
+    """The values that a call gives the function's attributes; None in the main graph."""
     calls: tuple[FunctionKey, ...] = ()
 
 
@@ -254,7 +254,7 @@ class _NotChecked(Exception):
 
 @dataclass(frozen=True)
 class Survey:
-    """What Ogive makes of the nodes of a model's main graph, all of them."""
+    """The computation of the nodes of a model's main graph, all of them."""
 
     refusals: dict[int, UnsupportedError]
     """Why it does not take nodes, by their places; empty if it takes all of them."""
@@ -357,7 +357,7 @@ class _Builder:
         self.fresh = count()
         self.collects = collects
         self.refusals: dict[int, UnsupportedError] = {}
-        """What is wrong with the nodes that Ogive does not take, by their places."""
+        """The faults of the nodes that Ogive does not take, by their places."""
         self.kernels: set[int] = set()
         self.model: ModelProto | None = None
         self.outermost: _Scope | None = None
@@ -627,7 +627,7 @@ class _Builder:
         return value
 
     def _unique(self, name: str, scope: _Scope) -> str:
-        """What the graph calls a value: its name, and in a call of a function a short one that has a number."""
+        """The graph's name for a value: its name, and in a call of a function a short one that has a number."""
         if "\0" in name:
             raise ModelError(message("model", f"a value is called {name[:60]!r}", "names without the character NUL"))
         if scope.calls:
@@ -820,7 +820,7 @@ def _required_type(info: ValueInfoProto, role: str, subject: str) -> str:
 
 
 def _nearest(operator: str) -> str:
-    """What may have been meant by an operator that ONNX does not have."""
+    """The likely meaning of an operator that ONNX does not have."""
     known = {schema.name for schema in onnx.defs.get_all_schemas()}
     return suggestion(operator, sorted(known), "Check its name, and its domain")
 

@@ -202,7 +202,7 @@ class Model(ModelCall):
         self._set_names(self._input_names)
         self._name_set = set(self._input_names)
         self._output_set = set(self._output_names)
-        # Of arrays that need no other check than this: text is looked at string by string.
+        # Texts are arrays that need no other check than this: each is looked at string by string.
         self._dtypes = tuple(None if info.dtype == object else info.dtype for info in graph.inputs)
 
     # ---- copies
@@ -224,12 +224,12 @@ class Model(ModelCall):
 
     @property
     def inputs(self) -> tuple[ValueInfo, ...]:
-        """What the model takes: name, type, shape, and whether it must be given."""
+        """The inputs of the model: name, type, shape, and whether it must be given."""
         return tuple(self._graph.inputs)
 
     @property
     def outputs(self) -> tuple[ValueInfo, ...]:
-        """What the model returns: name, type, and the shape that it declares."""
+        """The outputs of the model: name, type, and the shape that it declares."""
         return tuple(self._graph.outputs)
 
     @property

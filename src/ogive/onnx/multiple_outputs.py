@@ -104,7 +104,7 @@ def _all_kept(kind: Any, data: np.ndarray) -> np.ndarray:
     return np.ones(data.shape, kind)
 
 
-#: What computes the outputs of each operator of this kind.
+#: The function that computes the outputs of each operator of this kind.
 SEVERAL: dict[str, Callable[[OnnxNode, Sequence[str | None]], Outputs]] = {
     "Dropout": _dropout,
     "Split": _split,

@@ -22,7 +22,7 @@ class OnnxNode:
     """None for an optional input that is left out."""
     outputs: tuple[str, ...]
     parameters: tuple[str, ...]
-    """What the schema calls each of the inputs."""
+    """The schema's name for each of the inputs."""
     input_types: tuple[str | None, ...]
     attributes: Mapping[str, Any]
     """With the schema's defaults; those without default and value are not there."""
@@ -36,5 +36,5 @@ class OnnxNode:
 
     @property
     def operand_parameters(self) -> tuple[str, ...]:
-        """What the schema calls the inputs that are there."""
+        """The schema's names for the inputs that are there."""
         return tuple(p for p, name in zip(self.parameters, self.inputs, strict=True) if name is not None)

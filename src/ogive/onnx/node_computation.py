@@ -1,4 +1,4 @@
-"""What a node becomes: a constant, another name for a value, an element-wise program, or a function on arrays."""
+"""The forms that a node becomes: a constant, another name for a value, an element-wise program, or a function on arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Ogive has of ONNX's operators: found by asking what loading asks, for every type of every version."""
+"""The part of ONNX's operators that Ogive has: found by asking what loading asks, for every type of every version."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _is_followed(schema: OpSchema) -> bool:
 
 
 def _support(schema: OpSchema) -> Support | None:
-    """What there is of a version; None if there is nothing."""
+    """The support of a version; None if there is nothing."""
     taken: dict[str, tuple[str, ...]] = {}
     refused: dict[str, tuple[str, ...]] = {}
     for parameter in schema.type_constraints:

@@ -64,7 +64,7 @@ def _of_catalogue(name: str, *parameters: str, **choices: Any) -> Callable[..., 
     return formula
 
 
-#: What takes the elements of a row, what is beside them (scale, bias, a running statistic), and the parameter if there is one.
+#: The operator that takes the elements of a row, the numbers beside them (scale, bias, a running statistic), and the parameter if there is one.
 _FORMULAS: dict[str, Callable[..., Any]] = {
     "inverse deviation": inverse_deviation,
     "l1": _of_catalogue("lp_normalization", p=1),
@@ -394,7 +394,7 @@ def _per_channel(label: str, shapes: Sequence[Shape], *, spatial: bool) -> Seque
     return data, *((*wanted, *(1,) * (len(data) - 1 - len(wanted))),) * len(others)
 
 
-#: What computes the outputs of each operator.
+#: The function that computes the outputs of each operator.
 NORMALISATIONS: Mapping[str, Callable[[OnnxNode, Sequence[str | None]], Outputs]] = {
     "BatchNormalization": _batch,
     "GroupNormalization": _group,

@@ -111,5 +111,5 @@ def _is_few(array: np.ndarray | None) -> bool:
 
 
 def _stand_in(array: Any) -> np.ndarray:
-    """What is checked in place of an array on the device: of its type and shape."""
+    """The facts that are checked in place of an array on the device: of its type and shape."""
     return np.broadcast_to(np.zeros((), array.dtype), array.shape)

@@ -1,4 +1,4 @@
-"""What is known of a graph before the shapes are: who uses which value, and what kernels can have in their code."""
+"""The known facts about a graph before the shapes are: who uses which value, and what kernels can have in their code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Outline:
     arrays: dict[str, np.ndarray]
     """The constants."""
     types: dict[str, ElementType]
-    """Of the values that kernels compute with."""
+    """The types of the values that kernels compute with."""
     consumers: dict[str, frozenset[str]]
     """For each value the steps, by their output, that need its elements."""
     constants: Constants
@@ -62,7 +62,7 @@ def as_node(step: CheckedStep, types: Mapping[str, ElementType], shapes: Mapping
 
 
 def outline(graph: CheckedGraph, outputs: Sequence[str], *, fuse: bool) -> Outline:
-    """What is known of the part of a graph that these outputs need."""
+    """The known facts about the part of a graph that these outputs need."""
     wanted = set(outputs)
     results = tuple(value for info, value in zip(graph.outputs, graph.results, strict=True) if info.name in wanted)
     needed, steps = set(results), []

@@ -18,7 +18,7 @@ from ogive.onnx.tensors import array_from
 
 __all__ = ["Part", "PartialModel", "split"]
 
-#: What computes a model of another runtime: arrays by name -> arrays by name.
+#: The function of another runtime that computes a model: arrays by name -> arrays by name.
 Computes = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
 
 
@@ -34,12 +34,12 @@ class Part:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """What it needs: inputs of the whole model, and values that earlier parts compute."""
+        """The tensors that it needs: inputs of the whole model, and values that earlier parts compute."""
         return tuple(info.name for info in self.model.graph.input)
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """What later parts need, and outputs of the whole model."""
+        """The tensors that later parts need, and outputs of the whole model."""
         return tuple(info.name for info in self.model.graph.output)
 
 
@@ -142,7 +142,7 @@ def _between(nodes: Sequence[NodeProto], stages: Mapping[int, Sequence[int]], st
 
 
 def _reads(node: NodeProto) -> set[str]:
-    """What a node needs, and the graphs inside of it."""
+    """The values that a node needs, and the graphs inside of it."""
     names = {name for name in node.input if name}
     for attribute in node.attribute:
         for graph in (attribute.g, *attribute.graphs) if attribute.g.node or attribute.graphs else ():
@@ -239,10 +239,10 @@ class PartialModel:
         self.parts = _split(model, home, self._name)
         """The parts, in the order in which they run."""
         self.about = about_model(model)
-        """What the model says of itself, as `Model.about`."""
+        """The facts that the model says of itself, as `Model.about`."""
         initialisers = {tensor.name: tensor for tensor in model.graph.initializer}
         self.inputs, self.outputs = loading.interface(model, self._name)
-        """What the model takes and returns: name, type, shape, and whether it must be given."""
+        """The inputs and outputs of the model: name, type, shape, and whether it must be given."""
         outputs = {info.name for info in self.outputs}
         self._constants = {
             name: array_from(tensor, home, f"initialiser {name!r}")

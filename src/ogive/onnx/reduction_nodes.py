@@ -112,7 +112,7 @@ def arrangement(
 
 
 def row_formula(operator: str, kind: ElementType) -> RowFormula | None:
-    """What an operator computes of a row; None for roots and logarithms of integers."""
+    """The formula of an operator for a row; None for roots and logarithms of integers."""
     if operator in CUT_OFF and not kind.is_float:
         return None
     return reduction(NAMES[operator], kind, element_type("int64") if operator in PLACES else kind)
@@ -129,7 +129,7 @@ def _kernel(operator: str, kind: ElementType) -> np.ufunc:
 
 
 def _cut_off_reduction(operator: str, rows: np.ndarray, kind: ElementType) -> np.ndarray:
-    """Of integers as real numbers, cut off; what is beyond the type saturates."""
+    """The result for integers as real numbers, cut off; what is beyond the type saturates."""
     wide = element_type("float64")
     values = _kernel(operator, wide)(rows.astype(np.float64))[..., 0]
     result = np.asarray(_cut_off(kind)(values))
@@ -180,14 +180,14 @@ def _cut_off(kind: ElementType) -> np.ufunc:
     return make_ufunc("cast", cast(element_type("float64"), kind))
 
 
-#: What is computed of integers as of real numbers, and how exactly.
+#: The operators that are computed for integers as for real numbers, and how exactly.
 CUT_OFF: dict[str, Callable[[list[int]], int]] = {
     "ReduceL2": _exact_root,
     "ReduceLogSum": _exact_log,
     "ReduceLogSumExp": _exact_log_sum_exp,
 }
 
-#: What computes each operator of this kind.
+#: The function that computes each operator of this kind.
 REDUCTIONS: dict[str, Callable[..., np.ndarray]] = {
     operator: partial(_place if operator in PLACES else _reduced, operator) for operator in NAMES
 }

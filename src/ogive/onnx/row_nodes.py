@@ -29,7 +29,7 @@ ONE_AXIS = 13
 
 
 def row_wise(node: OnnxNode, op: Operator, output_type: str) -> NodeFunction:
-    """What computes a row-wise node."""
+    """The computation of a row-wise node."""
     elements = element_types((output_type,))
     if elements is None or Signature(elements, elements) not in op.signatures:
         raise wrong_types(node, (t for signature in op.signatures for t in signature.inputs))

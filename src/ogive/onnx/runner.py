@@ -27,7 +27,7 @@ LARGEST_IDLE = 1 << 26
 
 @dataclass(frozen=True)
 class Ran:
-    """What the last run of a graph did."""
+    """The steps of the last run of a graph."""
 
     kernels: int
     """How many different kernels it called."""
@@ -116,7 +116,7 @@ class Runner:
         )
 
     def ran(self) -> Ran | None:
-        """What the last run did; None before the first."""
+        """The steps of the last run; None before the first."""
         with self._lock:
             plan = self._plans.get(self._latest)
         if plan is None:

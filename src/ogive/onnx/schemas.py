@@ -31,10 +31,10 @@ NEWEST_OPSET = 28
 _Option = OpSchema.FormalParameterOption
 _Type = AttributeProto.AttributeType
 
-#: What to do with a model that has nodes which Ogive does not compute.
+#: The treatment of a model that has nodes which Ogive does not compute.
 LEFT_TO_OTHERS = "Use ogive.onnx.load(model, partial=True), `ogive run --partial` or `ogive split` to leave such nodes to another runtime"
 
-#: What each type of an attribute is in Python.
+#: The Python type of each type of an attribute.
 _READERS: dict[int, Callable[[Any], Any]] = {
     AttributeProto.FLOAT: lambda a: a.f,
     AttributeProto.INT: lambda a: a.i,

@@ -36,7 +36,7 @@ LARGEST_KEPT = 1 << 16
 
 @dataclass
 class Record:
-    """What a run did, in order."""
+    """The steps of a run, in order."""
 
     calls: list[Call] = field(default_factory=list)
     fixed: dict[Any, np.ndarray] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class _Trace:
         self.deferred: dict[str, CheckedStep] = {}
         """Views of rows that nothing has needed yet."""
         self.orders: dict[str, tuple[int, ...]] = {}
-        """Of values whose array lies in another order in memory: its axes, as they follow from those of that."""
+        """For values whose array lies in another order in memory: its axes, as they follow from those of that."""
         self.uses = {value: len(users) for value, users in outline.consumers.items()}
         self.roots: dict[str, str] = {}
         """For each value that this run has made the one in whose memory it lies: its own, or that of another."""
@@ -470,7 +470,7 @@ class _Trace:
 
 
 def _reshaping(shape: Shape) -> partial[np.ndarray]:
-    """What gives arrays this shape, and batches of other lengths the same for every item."""
+    """The function that gives arrays this shape, and batches of other lengths the same for every item."""
     has_elements = math.prod(shape) > 0
     wanted = (-1, *shape[1:]) if shape and has_elements else shape
     return partial(np.reshape, shape=wanted)

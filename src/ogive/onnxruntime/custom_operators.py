@@ -168,7 +168,7 @@ def _text(text: str) -> str:
 
 
 def _thunks(source: ExportSource, *, is_linked: bool) -> str:
-    """The kernel's two functions, called with a task. Of a linked kernel the strided one in C remains."""
+    """The kernel's two functions, called with a task. The strided one in C of a linked kernel remains."""
     interface = source.interface
     if len(interface.operands) > 32 or len(interface.parameters) > 64:
         what = f"{interface.name} has {len(interface.operands)} operands and {len(interface.parameters)} parameters"

@@ -42,12 +42,12 @@ class NodeGroup:
     """Nodes that one custom operator stands for."""
 
     places: tuple[int, ...]
-    """Of its nodes, in the model."""
+    """The positions of its nodes, in the model."""
     operators: tuple[str, ...]
     """Their kinds."""
     custom: CustomOperator
     node: NodeProto
-    """What takes their place."""
+    """The node that takes their place."""
     part: ModelProto
     """The nodes as a model of their own."""
 
@@ -64,7 +64,7 @@ FUSED = frozenset(
 
 
 class ModelWiring:
-    """Who makes and who reads the values of a model, and what is known of them."""
+    """The nodes that make and read the values of a model, and what is known of them."""
 
     def __init__(self, model: ModelProto) -> None:
         graph = model.graph
@@ -150,7 +150,7 @@ def _tensor(tensor: TensorProto, names: Mapping[str, str]) -> TensorProto:
 
 
 def _types(model: ModelProto) -> dict[str, Any]:
-    """What is known of each value: its declaration, or an initialiser's; those without a shape are left out."""
+    """The known facts about each value: its declaration, or an initialiser's; those without a shape are left out."""
     try:
         inferred = onnx.shape_inference.infer_shapes(model)
     except Exception:  # it fails on much that is valid, with errors of several kinds
@@ -167,7 +167,7 @@ def _types(model: ModelProto) -> dict[str, Any]:
 
 
 def reads_of(node: NodeProto) -> set[str]:
-    """What a node reads, also what its bodies read."""
+    """The values that a node reads, its bodies included."""
     names = set(node.input) - {""}
     for attribute in node.attribute:
         for graph in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):

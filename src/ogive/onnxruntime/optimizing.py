@@ -63,7 +63,7 @@ class Optimized:
     library: Path | None
     """The library that the model needs; None where it needs none."""
     report: OptimizationReport
-    """What was gained where; ``print`` shows it."""
+    """The gains, and their places; ``print`` shows it."""
     threads: int | None = None
     """How many threads of ONNX Runtime it was timed with; None is its default."""
 
@@ -259,7 +259,7 @@ def _without_constant_nodes(model: ModelProto) -> ModelProto:
 
 
 def _value(attribute: onnx.AttributeProto) -> onnx.TensorProto | None:
-    """What a node Constant makes of an attribute; None of texts and what is sparse."""
+    """The array that a node Constant makes of an attribute; None of texts and what is sparse."""
     if attribute.name == "value":
         tensor = onnx.TensorProto()
         tensor.CopyFrom(attribute.t)
@@ -336,7 +336,7 @@ SIMPLE = frozenset(
 
 
 def _kinds(wiring: ModelWiring, groups: Iterable[NodeGroup]) -> list[_Kind]:
-    """The groups in kinds. Beside convolutions all sizes are one kind; elsewhere the shapes of inputs are the same."""
+    """The groups in kinds. Next to convolutions all sizes are one kind; elsewhere the shapes of inputs are the same."""
     found: dict[Any, list[NodeGroup]] = {}
     for group in groups:
         neighbours = {*wiring.before(group.places), *wiring.behind(group.places)}
@@ -376,7 +376,7 @@ class _Chooser:
         return self.sessions.session(without(self.wiring.model, _groups_of(kinds)), self.library)
 
     def _values(self, kinds: Sequence[_Kind]) -> dict[str, np.ndarray]:
-        """What the first group of each kind reads."""
+        """The values that the first group of each kind reads."""
         names = dict.fromkeys(name for kind in kinds for name in kind.groups[0].node.input)
         given = {name: numpy_helper.to_array(t) for name, t in self.wiring.initialisers.items() if name in names}
         given |= {name: array for name, array in self.feeds.items() if name in names}

@@ -1,6 +1,6 @@
 """Sessions of ONNX Runtime that are timed against each other: they take turns, and medians count.
 
-What `optimize` has done, as data and as text.
+The changes that `optimize` has made, as data and as text.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Sessions:
     """How sessions are made, all with the same options."""
 
     threads: int | None
-    """Of one operator; None is ONNX Runtime's default."""
+    """The number of threads of one operator; None is ONNX Runtime's default."""
 
     def options(self, library: Path | None = None) -> Any:
         """SessionOptions; they say nothing less than errors."""
@@ -146,7 +146,7 @@ class OptimizationReport:
     race: Race | None
     """The model that came in and the one that came out, where they were timed."""
     verdict: str
-    """Which model came back, and why."""
+    """The model that came back, and why."""
 
     def __str__(self) -> str:
         return "\n".join(self._lines())

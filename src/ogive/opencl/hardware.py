@@ -51,7 +51,7 @@ def build(context: cl.Context, device: cl.Device, text: str) -> cl.Program:
         return cl.Program(context, text).build(options=list(OPTIONS), devices=[device])
 
 
-#: What is tried of a type: for a, b, c the results of `_tried`, in this order.
+#: The trials of a type: for a, b, c the results of `_tried`, in this order.
 _TRIED = """
 __kernel void tried_{name}(__global const {name} *a, __global const {name} *b, __global const {name} *c,
                           __global {name} *sum, __global {name} *quotient, __global {name} *root, __global {name} *fused) {{
@@ -66,7 +66,7 @@ __kernel void tried_{name}(__global const {name} *a, __global const {name} *b, _
 
 
 def _tried(device: cl.Device) -> str:
-    """What of these a device computes with other bits than IEEE 754's; empty if nothing."""
+    """The part of these that a device computes with other bits than IEEE 754's; empty if nothing."""
     context = cl.Context([device])
     queue = cl.CommandQueue(context)
     try:
@@ -88,7 +88,7 @@ def _tried(device: cl.Device) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """What OpenCL says, in one line: the first error of a compiler, where it is one's."""
+    """The message of OpenCL, in one line: the first error of a compiler, where it is one's."""
     lines = str(error).splitlines() or [type(error).__name__]
     found = next((line for line in lines if "error:" in line), lines[0].partition(" - ")[0])
     return " ".join(found.split())

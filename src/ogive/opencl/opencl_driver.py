@@ -40,7 +40,7 @@ class OpenCLDriver:
     ) -> None:
         self.queue, self.allocator = queue, allocator
         self.events = list(wait_for)
-        """What the next command waits for: on queues without an order the one before."""
+        """The event that the next command waits for: on queues without an order the one before."""
 
     @property
     def key(self) -> Hashable:
@@ -95,7 +95,7 @@ def placed_array(subject: str, name: str, array: Array) -> Placed:
 
 
 def wrapped_array(driver: OpenCLDriver, placed: Placed) -> Array:
-    """What lies there as an array, which has the driver's queue, and waits for its last event where that is needed."""
+    """The memory there as an array, which has the driver's queue, and waits for its last event where that is needed."""
     array = Array(
         driver.queue,
         placed.shape,

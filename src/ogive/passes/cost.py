@@ -1,4 +1,4 @@
-"""What a program costs: an estimate of its time, to choose between two that compute the same bits.
+"""The cost of a program: an estimate of its time, to choose between two that compute the same bits.
 
 The unit is the time of one fused multiply-add on a register of float32; the costs are throughputs of loops of one
 instruction on 12 registers, measured on the processor of docs/tables/performance.md. No cost decides a bit of a result.
@@ -19,12 +19,12 @@ __all__ = ["cost", "is_worth_it", "usual_cost", "with_undecided"]
 COSTS = {operation: operation.cost for operation in OPERATIONS.values() if operation.in_programs is not None}
 
 
-#: Of taking the lower halves of integers: one instruction for two registers.
+#: The cost of taking the lower halves of integers: one instruction for two registers.
 COST_OF_HALVES = 1.0
 
 
 def cost(roots: Sequence[Expression]) -> float:
-    """What an element costs that needs none of the rare values."""
+    """The cost of an element that needs none of the rare values."""
     among = varying(roots)
     nodes = [current for current in walk(*roots, operands=eager_operands) if current in among]
     # A choice of the larger or the smaller is one instruction.
@@ -34,12 +34,12 @@ def cost(roots: Sequence[Expression]) -> float:
 
 
 def with_undecided(results: Sequence[Expression], undecided: Expression | None) -> tuple[Expression, ...]:
-    """What a level computes of an element: its results, and where they are undecided."""
+    """The computation of a level for an element: its results, and where they are undecided."""
     return (*results, *(() if undecided is None else (undecided,)))
 
 
 def usual_cost(program: Program) -> float:
-    """What a program computes of an element of moderate size."""
+    """The computation of a program for an element of moderate size."""
     path = program.fast_path or program
     return cost(with_undecided(path.results, path.undecided))
 

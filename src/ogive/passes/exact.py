@@ -58,10 +58,10 @@ __all__ = [
 
 SINGLE = Machine(Format.F32)
 
-#: What is exact of exact numbers.
+#: Operations that are exact for exact numbers.
 EXACT = frozenset({ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN, ops.FLOOR, ops.CEILING, ops.TRUNCATE, ops.ROUND_EVEN})
 
-#: What a result may only give another sign.
+#: Operations that may only give a result another sign.
 SIGNS = frozenset({ops.NEGATE, ops.ABSOLUTE})
 
 
@@ -160,7 +160,7 @@ def _is_single(value: Fraction) -> bool:
     return value == 0 or (is_normal and Fraction(SINGLE.rounded(value)) == value)
 
 
-#: What neither level has a rule for with bounds.
+#: Operations for which neither level has a rule with bounds.
 NO_TEST = frozenset({*ROW_NUMBERS, ops.INTEGER_POWER, ops.BIT_SHIFT_LEFT, ops.BIT_SHIFT_RIGHT, ops.BIT_COUNT})
 
 

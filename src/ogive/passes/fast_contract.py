@@ -5,7 +5,7 @@ magnitude of its argument it holds. Where an element does not keep to that (larg
 that of the exact contract. So special values and subnormal results are those of the exact contract, and the rules need no
 clamps for them. Both are computed in blocks; the choice is made for each element, so its bits do not depend on the others.
 
-What the rules do not know (logarithms, trigonometric functions, rows), what is as fast in the exact contract (float64 and
+Nodes that the rules do not know (logarithms, trigonometric functions, rows), what is as fast in the exact contract (float64 and
 integers), and formulas without elementary functions in which digits may cancel, is computed exactly.
 """
 
@@ -104,7 +104,7 @@ TYPES = frozenset({"float16", "bfloat16", "float32"})
 #: Below which magnitude operands are, whatever rules ask for.
 LARGEST_OPERAND = 2.0**60
 
-#: What has a rule of its own.
+#: Functions that have a rule of their own.
 FUNCTIONS = frozenset({"cosh", "exp", "expm1", "log1p", "logistic", "normal_tail", "tanh"})
 
 IMAGES = {"logistic": Interval(0.0, 1.0), "normal_tail": Interval(0.0, 1.0), "tanh": Interval(-1.0, 1.0)}
@@ -155,7 +155,7 @@ FACTORS = (2.0**-10, 2.0**10)
 
 
 class _Kept(Enum):
-    """What is known of a number in a formula of plain arithmetic."""
+    """The known facts about a number in a formula of plain arithmetic."""
 
     STORED = 1
     """An operand, a constant of float32, or a choice of these: nothing is lost yet."""
@@ -253,11 +253,11 @@ class _Fast:
         self.inputs = inputs
         self.limits = limits
         self.divisors: dict[Expression, None] = {}
-        """What is divided by that is the same for all elements, and no constant."""
+        """Divisors that are the same for all elements, and no constant."""
         self.values: dict[Expression, _FastNumber] = {}
         self.truths: dict[Expression, Expression] = {}
         self.required: set[Expression] = set()
-        """Whose limits rules have asked for."""
+        """The operands whose limits rules have asked for."""
         self.slopes: set[Expression] = set()
         """Derivatives of activations, and products with them: what these lose is not made up for."""
 
@@ -322,7 +322,7 @@ class _Fast:
         return self.values[root]
 
     def _open_operands(self, root: Expression) -> tuple[Expression, ...]:
-        """What has to be computed before a number; of a choice that limits decide, only what it comes to."""
+        """The nodes that have to be computed before a number; of a choice that limits decide, only what it comes to."""
         if root in self.values:
             return ()
         if root.operation == ops.SELECT and root.format is Format.NUMBER:
@@ -639,7 +639,7 @@ class _Fast:
     # ---- truth values
 
     def _decided(self, condition: Expression) -> bool | None:
-        """What a comparison comes to, whatever the operands; None where that depends."""
+        """The result of a comparison, whatever the operands; None where that depends."""
         if condition.operation not in (ops.LESS, ops.LESS_EQUAL):
             return None
         left, right = (self.values[operand].interval for operand in condition.operands)
@@ -666,7 +666,7 @@ def _is_scaled(primitive: Expression) -> bool:
 
 
 def _factor_of(root: Expression, operand: Expression) -> Expression | None:
-    """What this multiplies or divides the operand by, if that is the same for all elements."""
+    """The factor or divisor of the operand, if that is the same for all elements."""
     if root.operation == ops.MULTIPLY:
         for a, b in (root.operands, root.operands[::-1]):
             if a is operand and not depends_on_elements(b):

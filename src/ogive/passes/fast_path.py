@@ -39,7 +39,7 @@ SHORT_LIMITS = (80.0, 12.75)
 #: Smaller operands take the long path, zeros too: then results are normal numbers of float32, and their test is short.
 LEAST = 2.0**-40
 
-#: What the path must save, in the unit of costs, beside its comparison: the branch itself takes time too.
+#: The saving that the path must make, in the unit of costs, beside its comparison: the branch itself takes time too.
 WORTHWHILE = 1.4
 
 #: Longer programs have one path only: a second one takes half as long again to compile.
@@ -113,7 +113,7 @@ def _largest(magnitudes: Sequence[Expression]) -> Expression:
 
 
 def _price(path: FastPath) -> float:
-    """What an element of moderate size costs."""
+    """The cost of an element of moderate size."""
     tests = () if path.undecided is None else (path.undecided,)
     return cost((node(ops.LESS, (path.magnitude, path.limit), None, Format.BIT), *path.results, *tests))
 
@@ -185,11 +185,11 @@ class _Known:
 
     results: tuple[Expression, ...]
     largest: tuple[float | None, ...]
-    """What no magnitude of a result is larger than."""
+    """The number that no magnitude of a result is larger than."""
     least: tuple[float, ...]
-    """What no magnitude of a result is smaller than, but zero."""
+    """The number that no magnitude of a result is smaller than, but zero."""
     limits: tuple[Expression, ...]
-    """What the magnitude of its operand must be less than."""
+    """The limit of the magnitude of its operand."""
     undecided: Expression | None
 
 
@@ -213,24 +213,24 @@ def _known(program: Program, largest: Sequence[float | None], least: Sequence[fl
 
 
 class _KnownReals(TestedReals):
-    """What is needed only where the operands are numbers, in certain intervals around zero."""
+    """The nodes that are needed only where the operands are numbers, in certain intervals around zero."""
 
     def __init__(self, arithmetic: Bounded, inputs: tuple[ElementType, ...], operands_lie: Sequence[Interval]) -> None:
         super().__init__(arithmetic, inputs, Format.F32)
         self.lies = operands_lie
         self.scales: dict[Expression, Expression] = {}
-        """What products multiply the operand by, where they are known to be small."""
+        """The factors of products with the operand, where they are known to be small."""
         self.are_numbers: dict[Expression, bool] = {}
 
     def largest_result(self, root: Expression) -> float | None:
-        """What no magnitude of the result is larger than, rounded to float32; None where it may be NaN or infinite."""
+        """The number that no magnitude of the result is larger than, rounded to float32; None where it may be NaN or infinite."""
         if root.format is not Format.NUMBER or not self._is_number(root):
             return None
         largest = max(1.0, self.number(root).interval.largest_magnitude)
         return largest if largest < SINGLE.largest / 2 else None
 
     def least_result(self, root: Expression) -> float:
-        """What no magnitude of the result is smaller than, rounded to float32, but zero."""
+        """The number that no magnitude of the result is smaller than, rounded to float32, but zero."""
         if root.format is not Format.NUMBER:
             return 0.0
         least = self.number(root).error.least * (1 - 2.0**-20)
@@ -285,7 +285,7 @@ class _KnownReals(TestedReals):
 
 
 class _ReducedReals(_KnownReals):
-    """What is needed only where operands, and their products with parameters, are smaller than a limit."""
+    """The nodes that are needed only where operands, and their products with parameters, are smaller than a limit."""
 
     def __init__(
         self,
@@ -340,7 +340,7 @@ def _around_zero(limit: float) -> Interval:
 
 
 def _scale(root: Expression) -> Expression | None:
-    """What this multiplies the operand by, if it is its product with parameters, or its quotient by them."""
+    """The factor of the operand, if it is its product with parameters, or its quotient by them."""
     if root.operation not in (ops.MULTIPLY, ops.DIVIDE):
         return None
     x, w = root.operands

@@ -1,6 +1,6 @@
 """Rows of the fast contract: without a rounding test, in float32 with corrections where rules allow it.
 
-What a row has one of is computed in float64. So are elements of which a function is taken, other than exponentials of the
+A number that a row has one of is computed in float64. So are elements of which a function is taken, other than exponentials of the
 distance from the row's largest element, and sums of what float32 would round. Where a stage of the exact program repeats,
 or no program is cheaper than that, the fast contract has the exact one.
 """

@@ -135,7 +135,7 @@ def _is_clamp(form: Expression) -> bool:
 def _forms_in(
     form: Expression, number_of: dict[Expression, Expression], known: dict[Expression, Expression]
 ) -> Sequence[Expression]:
-    """What a form in float64 is made of that are forms too."""
+    """The parts of a form in float64 that are forms too."""
     if form in known or form.operation == ops.CONSTANT or number_of[form] is form:
         return ()
     return form.operands[1:] if form.operation == ops.SELECT else form.operands

@@ -1,6 +1,6 @@
 """Fuse: several programs, one after the other on the same elements, become one.
 
-What is rounded to an element type between two operators stays rounded, so fusing changes no bit; it saves
+Numbers that are rounded to an element type between two operators stay rounded, so fusing changes no bit; it saves
 the trips through memory. The fast paths of the programs become one (fast_path.py).
 """
 

@@ -1,7 +1,7 @@
 """Fuse programs over rows: what rows have in common, and what is computed of their elements, in as few passes.
 
 A step is a program over elements or over rows. A reduction comes in the stage after those that it depends on, whichever
-step it is from; so two reductions of the same elements share a pass. What is rounded to an element type between two
+step it is from; so two reductions of the same elements share a pass. Numbers that are rounded to an element type between two
 steps stays rounded, and a sum keeps its order (`Reduction.lanes`): fusing changes no bit.
 """
 
@@ -21,7 +21,7 @@ from ogive.program import MASK, Number, Program, Reduction, Stage
 
 __all__ = ["fuse_rows"]
 
-#: What costs more than this is kept between stages, in a row of the kernel's own, and not computed again.
+#: A node that costs more than this is kept between stages, in a row of the kernel's own, and not computed again.
 LARGEST_COMPUTED_AGAIN = 24.0
 
 #: Rows of the kernel's own that keep what steps have computed.
@@ -140,7 +140,7 @@ class _Joint:
         self.reductions: dict[Reduction, int] = {}
         """Each with its number, in the order in which they are found."""
         self.kept: dict[Expression, Expression] = {}
-        """What is kept, and the operand that it is read from."""
+        """The kept node, and the operand that it is read from."""
         self.tests: list[Expression] = []
         """Where steps' results are undecided."""
         self.is_tested = True

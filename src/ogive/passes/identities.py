@@ -195,9 +195,9 @@ def _one_and(u: Expression, a: Expression) -> Expression:
 
 
 def _of_sum_beside_largest(a: Expression) -> Expression:
-    """Of computed elements the exponentials beside the largest: their whole sum, less one.
+    """For computed elements the exponentials beside the largest: their whole sum, less one.
 
-    The formula sums those of smaller elements and counts the others. Which those are, rounding leaves open; the sum is the
+    The formula sums those of smaller elements and counts the others. Rounding leaves open which those are; the sum is the
     same either way.
     """
     summed, counted = a.operands
@@ -379,7 +379,7 @@ def _difference_of_roots(a: Expression) -> Expression:
 
 
 def _one_less_than(a: Expression) -> Expression | None:
-    """What a is one and this."""
+    """The u for which a is one and u."""
     if a.operation == ops.SUBTRACT and _is_one(a.operands[0]):
         return _negative(a.operands[1])
     if a.operation == ops.ADD:
@@ -390,7 +390,7 @@ def _one_less_than(a: Expression) -> Expression | None:
 
 
 def _squared(u: Expression) -> Expression | None:
-    """What u is the square of."""
+    """The number that u is the square of."""
     if u.operation == ops.MULTIPLY and u.operands[0] is u.operands[1]:
         return u.operands[0]
     if u.operation == functions.POWER and u.operands[1].operation == ops.CONSTANT and u.operands[1].attribute == 2:

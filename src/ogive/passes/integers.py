@@ -221,7 +221,7 @@ def _common_format(inputs: Sequence[ElementType]) -> Format:
 # ---- which formulas have no meaning for which element types, and what to do about it
 
 
-#: What makes bits of integers and truth values of truth values.
+#: Operations that make bits of integers and truth values of truth values.
 _LOGIC = frozenset({ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT})
 
 

@@ -106,7 +106,7 @@ def lower(
 def _arithmetic_of(
     roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType]
 ) -> Arithmetic:
-    """What computes without a rounding test: float64 where an operand is a number of it, or the formulas have functions."""
+    """The machine that computes without a rounding test: float64 where an operand is a number of it, or the formulas have functions."""
     has_functions = any(n.operation.is_elementary and not n.operation.returns_operand for n in walk(*roots))
     is_long = has_functions or computes_in(inputs, outputs) == "float64"
     return Arithmetic(Format.F64 if is_long else Format.F32)

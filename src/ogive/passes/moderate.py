@@ -28,10 +28,10 @@ __all__ = ["moderate"]
 #: products do not overflow, by the second exponentials, by the last quotients by operands.
 LIMITS = ((2.0**59, 2.0**59, 0.0), (340.0, 2.0, 0.0), (2.0**59, 2.0**59, 2.0**-59))
 
-#: What share of the cost may be left.
+#: The share of the cost that may be left.
 WORTHWHILE = 0.95
 
-#: What questions compare with. Where fewer nodes than one in so many ask them, nothing is tried: that takes time.
+#: The numbers that questions compare with. Where fewer nodes than one in so many ask them, nothing is tried: that takes time.
 ASKED = frozenset({math.inf, MODERATE, 1 / MODERATE})
 FEWEST = 200
 
@@ -43,7 +43,7 @@ NORMAL = 2.0**-1020
 #: Powers of two that float64 has.
 LARGEST_EXPONENT = 1020.0
 
-#: What an end of an interval is moved by for rounding, relative to it and absolutely.
+#: The distance by which an end of an interval is moved for rounding, relative to it and absolutely.
 ROUNDING, TINY = 2.0**-50, 2.0**-1070
 
 #: Where a number of float64 lies, and its smallest magnitude. It is finite, unless it is a constant. None: anywhere.
@@ -84,7 +84,7 @@ def _asks(n: Expression) -> bool:
 
 
 class _Moderate:
-    """What is known of programs whose operands and parameters lie there."""
+    """The known facts about programs whose operands and parameters lie there."""
 
     def __init__(self, operand: Lies, parameter: Lies) -> None:
         self.leaves = {ops.INPUT: operand, ops.PARAMETER: parameter}
@@ -122,7 +122,7 @@ class _Moderate:
         return node(current.operation, operands, current.attribute, current.format)
 
     def _compared(self, operation: Operation, a: Expression, b: Expression) -> bool | None:
-        """What a comparison comes to; None where that depends."""
+        """The result of a comparison; None where that depends."""
         first, second = self.lies[a], self.lies[b]
         if first is None or second is None:
             return None

@@ -44,7 +44,7 @@ __all__ = ["before", "paired_results"]
 #: Formulas with one of these may be computed in pairs.
 KNOWN = {*FUNCTIONS_IN_PAIRS, "normal_tail"}
 
-#: What this level must cost less than, as a share of what float64 costs.
+#: The limit of this level's cost, as a share of what float64 costs.
 WORTHWHILE = 0.9
 
 
@@ -99,7 +99,7 @@ class PairedReals:
         self.m = PairedArithmetic(roundings)
         self.inputs = inputs
         self.arguments = frozenset(n for current in walk(*roots) for n in _arguments(current))
-        """What functions are computed of: it lies where they have a rule, or the element is undecided."""
+        """The operands of functions: each lies where they have a rule, or the element is undecided."""
         self.compared = {n for n in map(self._far, walk(*roots)) if n is not None}
         """Those of which that decide a comparison."""
         self.powers = {ramp[1] for ramp in map(_ramp, walk(*roots)) if ramp is not None}
@@ -112,7 +112,7 @@ class PairedReals:
         return self._chosen(root, {})
 
     def _chosen(self, root: Expression, known: Mapping[Expression, Interval]) -> tuple[Expression, Expression | None]:
-        """A result, where operands lie in known intervals. Of what a choice chooses each has a test of its own."""
+        """A result, where operands lie in known intervals. Each branch of a choice has a test of its own."""
         m = self.m
         if root.operation is ops.SELECT:
             condition, a, b = root.operands
@@ -152,7 +152,7 @@ class PairedReals:
         return m.less_(m.abs_(high), m.number(m.upwards(most.attribute * SLACK)))
 
     def decided(self, condition: Expression) -> bool | None:
-        """What a comparison comes to, wherever arguments of functions lie in the range of their rules."""
+        """The result of a comparison, wherever arguments of functions lie in the range of their rules."""
         argument = self._far(condition)
         if argument is None:
             return None
@@ -204,7 +204,7 @@ class PairedReals:
 
 
 def _arguments(current: Expression) -> list[Expression]:
-    """What a function is computed of, and what that is but for its sign; nothing for other nodes."""
+    """The operand of a function, and what that is but for its sign; nothing for other nodes."""
     tail = _softplus_tail(current)
     if tail is None and current.operation.name not in LIMITED:
         return []
@@ -300,7 +300,7 @@ class _PairedBranch:
         if not reals.compared <= arguments:
             raise Unpaired("a comparison that another branch decides")
         self.moved = {n for n in arguments if uses[n] == 1 and n not in reals.compared}
-        """What nothing else is computed of: a rule may move it to where it holds."""
+        """Nodes that nothing else is computed of: a rule may move it to where it holds."""
         self.near = {n: MOST for n in arguments - self.moved if n.operation is ops.INPUT}
         """How large operands are at most where all rules hold."""
         for n in arguments:
@@ -323,7 +323,7 @@ class _PairedBranch:
         return self.numbers[root]
 
     def below(self, current: Expression) -> Sequence[Expression]:
-        """What a node is computed of."""
+        """The operands of a node."""
         for only in (_gate(current), _softplus_tail(current)):
             if only is not None:
                 return (only,)

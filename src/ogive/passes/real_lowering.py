@@ -55,7 +55,7 @@ class RealLowering:
         return self._below(current) if is_of_truths and current not in self.truths else ()
 
     def _below(self, current: Expression) -> Sequence[Expression]:
-        """What has to be known before a node."""
+        """The nodes that have to be known before a node."""
         return current.operands
 
     def _truth(self, root: Expression) -> Expression:
@@ -78,7 +78,7 @@ class RealLowering:
     def asks_for_limits(self, root: Expression) -> bool:
         """Whether a comparison asks if a computed number is infinite or NaN.
 
-        Of double-word numbers that is known once they are one number: before, a correction may be NaN.
+        For double-word numbers that is known once they are one number: before, a correction may be NaN.
         """
         a, b = root.operands
         if a is not b and not any(n.operation == ops.CONSTANT and n.attribute in (math.inf, -math.inf) for n in (a, b)):
@@ -152,7 +152,7 @@ class RealLowering:
         return result
 
     def _interval_of_extreme(self, root: Expression) -> Interval:
-        """Of the larger of two numbers both bounds are the larger ones."""
+        """For the larger of two numbers both bounds are the larger ones."""
         condition, a, b = root.operands
         extreme = min if condition.operands[0] is a else max
         first, second = self.numbers[a].interval, self.numbers[b].interval
@@ -189,7 +189,7 @@ class RealLowering:
     # ---- choices and results
 
     def _decided(self, root: Expression) -> Expression | None:
-        """What a choice comes to, whatever the operands; None where that depends."""
+        """The result of a choice, whatever the operands; None where that depends."""
         return None
 
     def _chosen_among(self, current: Expression) -> Sequence[Expression]:

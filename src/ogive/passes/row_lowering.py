@@ -19,7 +19,7 @@ from ogive.program import Reduction, Stage
 
 __all__ = ["MOST_REDUCTIONS", "MOST_STAGES", "RowLowering", "has_room", "is_share", "walk_after_reductions"]
 
-#: What a kernel has room for (runtime/native/native.h): stages, that of the results among them, reductions of one stage,
+#: The room of a kernel (runtime/native/native.h): stages, that of the results among them, reductions of one stage,
 #: and of all.
 MOST_STAGES, MOST_OF_A_STAGE, MOST_REDUCTIONS = 8, 16, 64
 
@@ -47,7 +47,7 @@ def has_room(stages: Sequence[Stage]) -> bool:
 
 
 def walk_after_reductions(roots: Sequence[Expression]) -> Iterator[Expression]:
-    """What is computed from rows' common numbers on: the nodes above the reductions."""
+    """The computation from rows' common numbers on: the nodes above the reductions."""
     seen: set[Expression] = set()
     stack = list(roots)
     while stack:
@@ -80,13 +80,13 @@ class RowLowering(RealLowering):
         self.leaves_within_row: dict[Expression, tuple[bool, bool]] = {}
         """Whether an input, and whether a reduction is among what a node depends on."""
         self.later: list[Callable[[], None]] = []
-        """What adds reductions that need those of the stage that is being made: they come one stage later."""
+        """The function that adds reductions that need those of the stage that is being made: they come one stage later."""
 
     # ---- what other classes say
 
     @property
     def of_rows(self) -> RowLowering:
-        """What computes the numbers that a row has one of."""
+        """The stages that compute the numbers that a row has one of."""
         raise NotImplementedError
 
     def _shortened(self, a: DoubleWord) -> DoubleWord:
@@ -102,11 +102,11 @@ class RowLowering(RealLowering):
         raise NotImplementedError
 
     def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
-        """What is stored of what is summed, as the operands from that place on."""
+        """The stored parts of what is summed, as the operands from that place on."""
         raise NotImplementedError
 
     def _row_value(self, root: Expression) -> DoubleWord:
-        """What a row is reduced to."""
+        """The numbers that a row is reduced to."""
         raise NotImplementedError
 
     # ---- stages
@@ -114,7 +114,7 @@ class RowLowering(RealLowering):
     def reduce(self, roots: Sequence[Expression], first_scratch: int) -> tuple[Stage, ...]:
         """The stages that find what the rows' elements have in common.
 
-        A reduction comes one stage after the reductions that it needs. What is summed and needed again after
+        A reduction comes one stage after the reductions that it needs. A value that is summed and needed again after
         is kept, rounded to the format of the arithmetic, and not computed twice.
         """
         needed_after = set(walk_after_reductions(roots))

@@ -1,4 +1,4 @@
-"""What is special about formulas over rows: their exponentials, and what a row's numbers are computed in.
+"""The special parts of formulas over rows: their exponentials, and what a row's numbers are computed in.
 
 ``exp(x - max(x))`` would magnify a rounding error of its argument. Here large numbers are not subtracted but reduced
 one by one: with m the integer nearest to (x - max) / log(2), max = N log(2) + rest and n = m + N,
@@ -60,7 +60,7 @@ EXPONENTIALS = Interval(0.0, 2.0)
 SUM_OF_EXPONENTIALS = Interval(0.5, 2.0**62)
 
 
-#: What leaves exact numbers exact: they are only compared and chosen.
+#: Operations that leave exact numbers exact: they are only compared and chosen.
 CHOICES = frozenset(
     {
         *(ops.INPUT, ops.PARAMETER, ops.CONSTANT, ops.SELECT, ops.LESS, ops.LESS_EQUAL, ops.EQUAL),
@@ -91,7 +91,7 @@ def reductions_by_stage(roots: Sequence[Expression]) -> list[list[Expression]]:
 
 
 def threshold_of_row(root: Expression) -> tuple[Expression, Expression, Expression, Expression]:
-    """What a row's threshold is, as formulas: which elements lie above it, how many do, their sum, and the threshold.
+    """A row's threshold, as formulas: which elements lie above it, how many do, their sum, and the threshold.
 
     That is Michelot's algorithm, a form of Newton's method: from a threshold, which elements lie above it; from these the
     next one. From -1 on it rises until they stay the same.
@@ -120,7 +120,7 @@ def replaced(root: Expression, truth: Expression) -> Expression:
 
 
 def product_of_row(m: Arithmetic, index: int, *, most: float, has_rest: bool = True) -> DoubleWord:
-    """What the reductions of a product have found, in float64: of exponents beyond ``most`` that one is taken."""
+    """The findings of a product's reductions, in float64: for exponents beyond ``most`` that one is taken."""
     words = [node(ops.ROW_VALUE, (), place, Format.F64) for place in ((index, 0), (index, 1), (index + 1, 0))]
     exponent = words[1]
     exponent = m.select_(m.less_(exponent, m.number(-most)), m.number(-most), exponent)
@@ -161,7 +161,7 @@ def multiple(root: Expression) -> tuple[Expression, Callable[[Expression], Expre
 
 
 def multiple_beside_extreme(root: Expression) -> Expression | None:
-    """Of multiples beside the largest or smallest one: the same comparison of what they are multiples of, or the multiple of
+    """For multiples beside the largest or smallest one: the same comparison of what they are multiples of, or the multiple of
     its difference. These are exact where that is.
     """
     if len(root.operands) != 2:
@@ -230,7 +230,7 @@ def exponential(m: Arithmetic, x: Expression, largest: Expression, *, with_rest:
     log2_e, magic = m.number(float.fromhex(LOG2_E[m.format])), m.number(m.magic)
     log2_high, log2_low = minus_log_2(m, EXACT_LOG_2)
     kept, power = kept_of_largest(m, largest)  # once a row
-    # What is clamped is too small to count, infinities included.
+    # An element that is clamped is too small to count, infinities included.
     lowest = m.number(-2 * NEAR[m.format])
     x = m.select_rare_(m.not_(_is_near(m, largest)), m.sub_(x, largest), x)
     x = m.select_(m.less_(x, lowest), lowest, x)

@@ -1,6 +1,6 @@
 """Results of 16 bits computed in float32, with a rounding test by integers.
 
-Of the numbers between two of bfloat16 a tie has the first of the 16 bits that bfloat16 lacks set, and no other. So the
+Among the numbers between two of bfloat16 a tie has the first of the 16 bits that bfloat16 lacks set, and no other. So the
 test is an addition and a comparison, and what it adds rounds the number, too: where it is decided, halves do not matter.
 Float16 has subnormal results that lack more bits: there both ends of the interval are rounded, and compared.
 """
@@ -25,7 +25,7 @@ from ogive.passes.tested import TestedReals
 
 __all__ = ["short_results"]
 
-#: What is undecided of results is repaired; the largest share that is worth it.
+#: Undecided results are repaired; the largest share that is worth it.
 LARGEST_SHARE = 0.02
 
 #: The bits that a format lacks of a float32.
@@ -34,14 +34,14 @@ LACKING = {Format.BF16: 16, Format.F16: 13}
 #: Below this is no tie of float16.
 FIRST_TIE_OF_HALF = 2.0**-25
 
-#: What the end of an interval and a bound computed in float32 are wrong by themselves.
+#: The own errors of the end of an interval and of a bound computed in float32.
 ROUNDED = 2.0**-23
 WIDENED = 1 + 2.0**-16
 
 #: No number of float32 is near to one that is wrong by this.
 UNREACHABLE = 2.0**127
 
-#: What underflow may lose of an interval's end.
+#: The most that underflow may lose of an interval's end.
 SMALLEST = 2.0**-149
 
 
@@ -124,7 +124,7 @@ class ShortReals(TestedReals):
     ) -> tuple[Expression, Expression | None]:
         """A number with a relative bound as float16, of the upper end of its interval, and whether the lower end is another.
 
-        Ends are products, which are rounded, too. What is static counts beside the first tie. Smaller numbers are zeros, and
+        Ends are products, which are rounded, too. A static bound counts beside the first tie. Smaller numbers are zeros, and
         have their sign.
         """
         beside_a_tie = error.relative + error.static / FIRST_TIE_OF_HALF + 2.0**-24
@@ -153,7 +153,7 @@ class ShortReals(TestedReals):
         assert error.absolute is not None
         reach = m.fma_(error.absolute, m.number(WIDENED), m.number(error.static * WIDENED + 2 * SMALLEST))
         reach = m.fma_(m.abs_(number.high), m.number(error.relative * WIDENED + ROUNDED), reach)
-        # Beside an infinite operand the bound is infinite or NaN, and an infinite result is the right one.
+        # Next to an infinite operand the bound is infinite or NaN, and an infinite result is the right one.
         reach = m.select_(m.less_(reach, m.number(UNREACHABLE)), reach, m.number(UNREACHABLE))
         ends = (m.sub_(number.high, reach), m.add_(number.high, reach))
         if storage is Format.BF16:

@@ -42,13 +42,13 @@ __all__ = ["TestedReals", "agree", "differ"]
 SINGLE_ROUNDING = 2.0**-22
 SMALLEST_SINGLE = 2.0**-149
 
-#: What the ends of an interval are wrong by themselves, relative to the number: one word, and two.
+#: The own error of the ends of an interval, relative to the number: one word, and two.
 ROUNDED, ROUNDED_TWICE = 2.0**-50, 2.0**-102
 
 #: Between these magnitudes numbers of float32 have all their bits, before and after rounding.
 NORMAL = 2.0**-125, 2.0**127
 
-#: What no finite number of a result's format is near to: with such a bound its two ends are infinite.
+#: The bound that no finite number of a result's format is near to: with such a bound its two ends are infinite.
 UNREACHABLE = 2.0**1000
 
 #: Up to this error ties are told by bits.
@@ -58,7 +58,7 @@ LARGEST_NEAR_TIE = 2.0**-30
 #: Numbers of up to 64 bits with such an error are nearer to the right integer than to others.
 FINER_THAN_INTEGERS = 2.0**-70
 
-#: What makes integers of integers.
+#: Operations that make integers of integers.
 WHOLE_OF_WHOLE = frozenset({ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.NEGATE, ops.ABSOLUTE, ops.SELECT})
 
 
@@ -158,7 +158,7 @@ class TestedReals(RealLowering):
         return self.m.doubt_of(condition)
 
     def _in_branch(self, condition: Expression, a: Expression | None, b: Expression | None) -> Expression | None:
-        """What is undecided of a choice: what is of the number that is chosen."""
+        """The undecided part of a choice: that of the number that is chosen."""
         chosen = [
             None if doubt is None else node(ops.AND, (where, doubt), None, Format.BIT)
             for doubt, where in ((a, condition), (b, self.m.not_(condition)))
@@ -220,7 +220,7 @@ class TestedReals(RealLowering):
         )
 
     def _result(self, root: Expression) -> DoubleWord:
-        """The number of a root. What float64 cannot hold is no doubt here: it is infinite in the result's format too."""
+        """The number of a root. A number that float64 cannot hold is no doubt here: it is infinite in the result's format too."""
         m, operation = self.m, root.operation
         number = self.number(root)
         if operation.is_elementary and operation.lowering is not None and not operation.returns_operand:
@@ -248,7 +248,7 @@ class TestedReals(RealLowering):
     def _is_near_tie(self, value: Expression, relative: float) -> Expression:
         """Whether a number whose float32 is normal is nearer to a tie than its error: by the bits that float32 lacks.
 
-        Of the numbers between two of float32 a tie has the first of these bits set, and no other. All are in the lower
+        Among the numbers between two of float32 a tie has the first of these bits set, and no other. All are in the lower
         half of the bits, so the test takes half as many registers as there are of float64.
         """
         reach = 2.0 ** math.ceil(math.log2(relative * 2.0**Format.F64.precision + 1))  # in units of the last place
@@ -321,7 +321,7 @@ class TestedReals(RealLowering):
         """The smallest and the largest number that the exact one may be."""
         m = self.m
         relative = error.relative + (ROUNDED_TWICE if m.extended else ROUNDED)
-        # Beside a subnormal number of float32, what underflow in float64 has lost is a relative 2**-50 at most.
+        # Next to a subnormal number of float32, what underflow in float64 has lost is a relative 2**-50 at most.
         static = 0.0 if error.static <= NEXT_TO_NOTHING else error.static
         if not m.extended and error.absolute is None and not static:
             return [DoubleWord(m.mul_(number.high, m.number(1 + side * relative))) for side in (-1, 1)]
@@ -346,7 +346,7 @@ class TestedReals(RealLowering):
         if error.absolute is not None:
             reach = m.mul_(reach, m.number(1 + 2.0**-28))
         if error.absolute is not None or (m.extended and not m.is_bounded(number.interval)):
-            # Beside an infinite operand, or behind a division by zero, the bound is infinite or NaN, and an infinite result
+            # Next to an infinite operand, or behind a division by zero, the bound is infinite or NaN, and an infinite result
             # is the right one.
             reach = m.select_(m.less_(reach, m.number(UNREACHABLE)), reach, m.number(UNREACHABLE))
         if not m.extended:
@@ -403,7 +403,7 @@ class TestedReals(RealLowering):
         number = m.renormalised(m.unscaled(self.number(root)))
         number = m.doubted(number, number.error.vast)
         if self._is_whole(root) and number.error.is_relative and number.error.relative < FINER_THAN_INTEGERS:
-            # Of numbers within the range of integers the error is less than a half, so the nearest integer is the value.
+            # For numbers within the range of integers the error is less than a half, so the nearest integer is the value.
             low = None if number.low is None else m.make(ops.ROUND_EVEN, number.low)
             high = m.make(ops.ROUND_EVEN, number.high)
             number = replace(number, high=high, low=low, error=Bound(doubt=number.error.doubt))
@@ -445,7 +445,7 @@ class TestedReals(RealLowering):
     def _perhaps_exact(self, root: Expression) -> DoubleWord:
         """A product or quotient; if it is ``n x / d``, with whole numbers of few bits, as such a quotient.
 
-        What is divided may be a multiple of d, and then the result may be a tie: one of RReLU in seventy, whose slope is
+        The dividend may be a multiple of d, and then the result may be a tie: one of RReLU in seventy, whose slope is
         11/48.
         """
         number = super()._number(root)
@@ -458,7 +458,7 @@ class TestedReals(RealLowering):
 
 
 def _ratio(root: Expression) -> tuple[Expression, tuple[int, int]] | None:
-    """What is multiplied by a fraction of few bits that no number of two words is, and that fraction."""
+    """The factor of a fraction of few bits that no number of two words is, and that fraction."""
     first, second = root.operands
     for other, constant in ((first, second), (second, first)):
         if constant.operation is ops.CONSTANT and isinstance(constant.attribute, Fraction) and constant.attribute:
@@ -496,5 +496,5 @@ def agree(a: Expression, b: Expression) -> Expression:
 
 
 def differ(a: Expression, b: Expression) -> Expression:
-    """Whether two results have different bits. Of NaN there is one, whose bits both ends have."""
+    """Whether two results have different bits. There is one NaN, whose bits both ends have."""
     return node(ops.NOT, (agree(a, b),), None, Format.BIT)

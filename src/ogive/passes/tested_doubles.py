@@ -132,7 +132,7 @@ class TestedDoubles(TestedReals, UntestedElements):
         ends = [m.add_(number.high, end) for end in (m.sub_(low, reach), m.add_(low, reach))]
         undecided = m.less_(*ends)
         if is_tiny is not None and number.exponent is not None and self._splits_operands:
-            # Beside the unit of a subnormal number the bound is next to nothing, or both ends are rounded to the same.
+            # Next to the unit of a subnormal number the bound is next to nothing, or both ends are rounded to the same.
             is_known = m.less_(reach, m.mul_(magnitude, m.number(2.0**-62)))
             differ = m.not_(m.equal_(*(m.scale_(end, number.exponent) for end in ends)))
             crosses = both(m.less_equal_(ends[0], m.number(0.0)), m.less_equal_(m.number(0.0), ends[1]))
@@ -254,7 +254,7 @@ class TestedDoubles(TestedReals, UntestedElements):
         return replace(m.select(is_tiny, near, found), interval=found.interval)
 
     def _near_zero(self, operation: Operation, operands: Sequence[DoubleWord]) -> DoubleWord | None:
-        """What a function comes to where that is next to nothing, but for a share `LINEAR`."""
+        """The result of a function where that is next to nothing, but for a share `LINEAR`."""
         if operation.is_linear_at_zero:
             return operands[0]
         if operation is functions.ERF:

@@ -1,8 +1,8 @@
 """Formulas over rows with a rounding test: what rows are reduced to carries bounds as elements do.
 
 Elements are computed uncompensated, or in double-word numbers by the repair; what is computed once a row, always in
-double-word numbers. A sum keeps what rounding loses of it. What that may be wrong by itself follows from the sum of what
-was lost (``row_lost``): nothing where all partial sums were exact, as of data on a grid, whose sums may lie on ties. Of
+double-word numbers. A sum keeps what rounding loses of it. Its own error follows from the sum of what
+was lost (``row_lost``): nothing where all partial sums were exact, as of data on a grid, whose sums may lie on ties. In
 inexact numbers of one sign it is next to nothing beside the sum. Errors of the elements are summed as well.
 """
 
@@ -56,21 +56,21 @@ from ogive.program import Reduction, Stage, Summation, stored_operand
 
 __all__ = ["RowsInTwoWords", "TestedRows", "UnboundedError"]
 
-#: Of what is lost of the partial sums of a lane: its own sum is wrong by 2**-53 of itself for each of 2**11 elements of
+#: The sum of the losses of a lane's partial sums: its own sum is wrong by 2**-53 of itself for each of 2**11 elements of
 #: the lane in a segment, and for the joints of lanes and segments.
 SUM_OF_LOST = 2.0**-40
 
-#: What an uncompensated sum is wrong by, relative to that of the magnitudes: as many additions of 2**-53, and more for
+#: The error of an uncompensated sum, relative to that of the magnitudes: as many additions of 2**-53, and more for
 #: segments that are combined in two words, of which one is taken.
 UNCOMPENSATED_SUM = 2.0**-41
 
-#: What a sum of numbers of one sign is wrong by, of up to 2**40 of them.
+#: The error of a sum of numbers of one sign, of up to 2**40 of them.
 SUM_OF_ONE_SIGN = 2.0**-66
 
 #: The same of groups of up to 2**6 blocks, whose sums lose 2**-53 in each of six steps.
 SUM_OF_GROUPS = 2.0**-50
 
-#: What one multiplication of a product is wrong by, and more: in float64, and in double-word numbers.
+#: The error of one multiplication of a product, and more: in float64, and in double-word numbers.
 PRODUCT_OF_ONE_WORD, PRODUCT_OF_TWO_WORDS = 2.0**-52, 2.0**-99
 
 #: As large a share of the weights is added to the magnitudes of weighted exponentials: next to nothing.
@@ -89,7 +89,7 @@ LARGEST_OF_PRODUCTS = 900.0
 #: and its evaluation have one of 2**-51.
 EXPONENTIAL = 2.0**-49
 
-#: What the smallest exponentials, of subnormal float64, have lost.
+#: The loss of the smallest exponentials, of subnormal float64.
 UNDERFLOW = 2.0**-1070
 
 #: The smallest number of float64.
@@ -98,20 +98,20 @@ SMALLEST = 2.0**-1074
 #: Thresholds are computed of numbers down to this.
 LONGEST_STEP = 2.0**20
 
-#: Of so many operands it is asked whether the largest elements have the same ones.
+#: The number of operands of which it is asked whether the largest elements have the same ones.
 MOST_COMPARED = 2
 
 #: The longest row.
 MOST_ELEMENTS = 2.0**62
 
-#: What numbers of a row that are not negative may be wrong by as a share of themselves. Of rows of 1,024 elements it leaves one
+#: The error of numbers of a row that are not negative, as a share of themselves. In rows of 1,024 elements it leaves one
 #: in ten thousand undecided.
 SMALL_SHARE = 2.0**-48
 
 #: Elements are divided by no smaller number.
 SMALLEST_DIVISOR = 2.0**-300
 
-#: What sums of bounds lack by their own rounding.
+#: The part that sums of bounds lack by their own rounding.
 ROOM = 1 + 2.0**-20
 
 #: The same where they are added up in float32: 2**-24 for each of 2**10 elements of a lane, and for the joints of lanes.
@@ -119,7 +119,7 @@ ROOM_OF_ROUGH = 1 + 2.0**-12
 
 
 class UnboundedError(Exception):
-    """What a formula reduces rows to has no bound."""
+    """A number that a formula reduces rows to has no bound."""
 
 
 class TestedRows(RowLowering, TestedReals):
@@ -132,18 +132,18 @@ class TestedRows(RowLowering, TestedReals):
         self.is_sharp = True  # rows are repaired as a whole
         is_alone = arithmetic.extended or reduces
         self.rows = self if is_alone else TestedRows(Bounded(Format.F64), inputs, parameters)
-        """What computes the numbers that a row has one of."""
+        """The stages that compute the numbers that a row has one of."""
         if self.rows is not self:
             arithmetic.doubts = self.rows.m.doubts
         self.sums: dict[Expression, DoubleWord] = {}
-        """What rows are reduced to, in the arithmetic of `rows`."""
+        """The numbers that rows are reduced to, in the arithmetic of `rows`."""
         self.rows.sums = self.sums
         self.used: set[Expression] = set()
-        """What is an operand of something."""
+        """The nodes that are an operand of something."""
         self.equals: dict[Expression, Expression] = {}
         """The largest or smallest number of a row -> which elements are known to equal it."""
         self.sizes: dict[Expression, Expression] = {}
-        """What is summed -> about the sum of its magnitudes."""
+        """The summed node -> about the sum of its magnitudes."""
         self.differences: int | None = None
         """The reduction that is zero if all operands of a row are finite, and NaN if not."""
 
@@ -251,7 +251,7 @@ class TestedRows(RowLowering, TestedReals):
         return value if root.operation == ops.ROW_MAX else self.m.negate(value)
 
     def _largest_of_one_word(self, value: DoubleWord) -> DoubleWord:
-        """Of bounds that run beside the numbers the ends are compared: beyond both lies no element."""
+        """For bounds that run beside the numbers the ends are compared: beyond both lies no element."""
         m, error, rows = self.m, value.error, self.rows.m
         found, absolute = self._largest(value.high), None
         if error.absolute is not None:
@@ -413,7 +413,7 @@ class TestedRows(RowLowering, TestedReals):
     def _reduce_to_threshold(self, root: Expression) -> None:
         """The threshold with its bound, which is zero where sums and the quotient are exact, as ties are.
 
-        What lies above is decided by the same comparison in the last turn and in the results.
+        The elements above are decided by the same comparison in the last turn and in the results.
         """
         m, rows, operand = self.m, self.rows.m, root.operands[0]
         value = m.unscaled(self.number(operand))
@@ -622,7 +622,7 @@ class TestedRows(RowLowering, TestedReals):
         return found
 
     def _short_sum(self, operand: Expression, value: DoubleWord, *, has_one_sign: bool) -> DoubleWord:
-        """A sum for one test a row: uncompensated. What the repair computes again are few rows."""
+        """A sum for one test a row: uncompensated. The repair computes few rows again."""
         m, error = self.m, value.error
         single = m.single_of(value.high)
         summed = value.high if single is None else single
@@ -649,7 +649,7 @@ class TestedRows(RowLowering, TestedReals):
     def _sizes(self, operand: Expression, value: Expression) -> Expression:
         """About the sum of the magnitudes of one word of the elements.
 
-        Of weighted exponentials it is zero only if all weights are, and not where the exponentials have underflowed.
+        For weighted exponentials it is zero only if all weights are, and not where the exponentials have underflowed.
         """
         if operand not in self.sizes:
             single, weighted = self.m.single_of(value), weighted_exponential(operand)
@@ -733,7 +733,7 @@ class TestedRows(RowLowering, TestedReals):
         return truth
 
     def _equal_to_extreme(self, root: Expression) -> Expression | None:
-        """Of an element beside the largest or smallest one of its row: where both are known to be equal."""
+        """For an element beside the largest or smallest one of its row: where both are known to be equal."""
         if len(root.operands) != 2:
             return None
         for element, found in (root.operands, root.operands[::-1]):
@@ -936,7 +936,7 @@ class RowsInTwoWords(TestedRows):
         m = self.m
         a, b = (self.number(operand) for operand in root.operands[0].operands)
         high, low = m.two_sum(a.high, m.neg_(b.high))
-        # What is clamped is too small to count, infinities included.
+        # An element that is clamped is too small to count, infinities included.
         lowest = m.number(LOWEST_EXPONENT)
         is_low = m.less_(high, lowest)
         high, low = m.select_(is_low, lowest, high), m.select_(is_low, m.number(0.0), low)
@@ -959,7 +959,7 @@ class RowsInTwoWords(TestedRows):
 #: The smallest normal numbers of 16 bits.
 SMALLEST_NORMAL = {Format.F16: 2.0**-14, Format.BF16: 2.0**-126}
 
-#: What is known of the error of exponentials and their sum. It is proven; what they are found to be wrong by is far less.
+#: The known bound of the error of exponentials and their sum. It is proven; what they are found to be wrong by is far less.
 TWO_UNITS = 2.0**-52
 
 #: Exponentials of less are zero in float64, whatever is divided by.

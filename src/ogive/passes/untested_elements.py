@@ -164,7 +164,7 @@ class UntestedElements(RealLowering):
         return self._linear_near_zero(root, value) if root.operation.loses_subnormals else value
 
     def _choice_after_rounding(self, root: Expression) -> Expression | None:
-        """Of a number and a constant, which is the larger or smaller: of rounded numbers it is the same one, rounded.
+        """For a number and a constant, which is the larger or smaller: of rounded numbers it is the same one, rounded.
 
         None where this is another choice, or where the sign of a zero might differ: -2**-150 is less than 0, and
         rounded it is -0, which is not. A sum with a constant or a parameter is never -0 itself; of that, -0 is less.

@@ -96,7 +96,7 @@ class UntestedRows(RowLowering, UntestedElements):
         self._close(first, self.truth(is_above))
 
     def _add_low_parts(self, summed: Expression, total: Expression) -> None:
-        """Of double-word numbers of float64 the lower words are summed too."""
+        """For double-word numbers of float64 the lower words are summed too."""
         value = self.m.unscaled(self.number(summed))
         if self.m.format is not Format.F64 or value.low is None:
             return
@@ -115,7 +115,7 @@ class UntestedRows(RowLowering, UntestedElements):
             self.made.append(Reduction("row_rest", reduction.value))
 
     def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
-        """What is stored of what is summed, as the operands from that place on."""
+        """The stored parts of what is summed, as the operands from that place on."""
         summed = root.operands[0]
         if not summed.operands:
             return ()
@@ -140,7 +140,7 @@ class UntestedRows(RowLowering, UntestedElements):
         return Summation.IN_FLOAT64
 
     def _exponentials(self, root: Expression) -> Expression | None:
-        """What this sums, if that is ``exp(x - row_max(x))`` or zero, times what makes it simpler; None for others."""
+        """The terms that this sums, if that is ``exp(x - row_max(x))`` or zero, times what makes it simpler; None for others."""
         summed, parts = root.operands[0], summed_exponential(root.operands[0])
         if parts is None or not self.number(parts[0]).is_exact:
             return None
@@ -263,7 +263,7 @@ class UntestedRows(RowLowering, UntestedElements):
     def _beside_vast_extreme(self, root: Expression) -> DoubleWord | None:
         """A computed element beside the largest or smallest of its row, which is rounded: where that is vast, so is the element.
 
-        Else the largest element may lie far below itself, and its exponential be zero. Of smaller numbers what the largest has
+        Else the largest element may lie far below itself, and its exponential be zero. For smaller numbers what the largest has
         lost moves all differences alike.
         """
         m = self.m

@@ -24,7 +24,7 @@ def expression(table: dict[str, str], operator: str, parameters: dict[str, float
 
 # ---- PyTorch
 
-#: What returns a new tensor.
+#: Calls that return a new tensor.
 TORCH = {
     **{name: f"torch.{name}(x)" for name in (*_OF_X, "erf", "log", "relu", "sigmoid")},
     **{name: f"torch.{name}(a, b)" for name in _OF_TWO},
@@ -58,7 +58,7 @@ TORCH = {
     "chain": "torch.celu(x * w + b, 1.5) * torch.sigmoid(g)",
 }
 
-#: What writes into a given tensor, where there is such a function: large results then need no new memory.
+#: Calls that write into a given tensor, where there is such a function: large results then need no new memory.
 TORCH_INTO = {
     **{name: f"torch.{name}(x, out=out)" for name in (*_OF_X, "erf", "log", "sigmoid")},
     **{name: f"torch.{name}(a, b, out=out)" for name in _OF_TWO},
@@ -89,7 +89,7 @@ TORCH_INTO = {
     "logsumexp": "torch.logsumexp(x, -1, out=out)",
 }
 
-#: What overwrites its first tensor. What is not here writes into it as `TORCH_INTO` has it.
+#: Calls that overwrite their first tensor. An operator that is not here writes into it as `TORCH_INTO` has it.
 TORCH_IN_PLACE = {
     **{name: f"x.{name}_()" for name in (*_OF_X, "erf", "log", "relu", "sigmoid")},
     **{name: f"a.{name}_(b)" for name in _OF_TWO},

@@ -1,4 +1,4 @@
-"""What runs compiled code: the native extension, threads, the cache of compiled kernels, and how many elements cost more.
+"""The parts that run compiled code: the native extension, threads, the cache of compiled kernels, and how many elements cost more.
 
 >>> import ogive.runtime
 >>> ogive.runtime.statistics()  # doctest: +SKIP

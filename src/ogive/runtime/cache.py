@@ -64,11 +64,11 @@ MOST_BYTES = 1 << 28
 #: A longer file is not read: no kernel is a tenth of this.
 MOST_BYTES_OF_A_FILE = 1 << 26
 
-#: What begins the names of files that are being written. One that is left of a process that was killed goes after a day.
+#: The beginning of the names of files that are being written. One that is left of a process that was killed goes after a day.
 _DRAFT = ".ogive-draft-"
 _SECONDS_OF_A_DRAFT = 24 * 3600
 
-#: What programs for backups know a cache by (https://bford.info/cachedir/).
+#: The mark by which programs for backups know a cache (https://bford.info/cachedir/).
 _TAG = ("CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n# Compiled kernels of Ogive: safe to delete.\n")
 
 #: A file's time of change says when it was last used, to a day: reading is not to write each time.
@@ -165,7 +165,7 @@ def store(name: str, image: Image) -> None:
 
 
 def load_note(name: str) -> dict[str, Any] | None:
-    """What was noted under that name, or None."""
+    """The note under that name, or None."""
     import json
 
     payload = _read(name, NOTE_MAGIC)
@@ -180,7 +180,7 @@ def store_note(name: str, note: dict[str, Any]) -> None:
 
 
 def _read(name: str, magic: bytes) -> bytes | None:
-    """What a file holds behind its digest, or None: not there, damaged, or not to be trusted."""
+    """The contents of a file behind its digest, or None: not there, damaged, or not to be trusted."""
     place = folder()
     if place is None:
         return None

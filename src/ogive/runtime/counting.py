@@ -1,6 +1,6 @@
 """How many elements of this process each level of the kernels has decided.
 
-A kernel leaves some results undecided. Its repair computes those again with more bits. What the repair leaves is decided by
+A kernel leaves some results undecided. Its repair computes those again with more bits. The results that the repair leaves are decided by
 enclosures, which cost microseconds to milliseconds an element. The kernels count in native code (runtime/native/repair.c).
 """
 
@@ -20,7 +20,7 @@ __all__ = ["Statistics", "note", "statistics"]
 
 
 class Statistics(NamedTuple):
-    """What the levels of one operator have decided, for one combination of types. A row of :func:`statistics`."""
+    """The numbers of results that the levels of one operator have decided, for one combination of types. A row of :func:`statistics`."""
 
     operator: str
     """The name of the operator, or of a fused step of a model."""

@@ -179,7 +179,7 @@ class Decider:
 class RowDecider:
     """The same of a kernel over rows, which calls it with one row. It takes some microseconds an element.
 
-    What the row has in common is computed of all elements, the rest of those alone that are open.
+    The part that the row has in common is computed of all elements, the rest of those alone that are open.
 
     Rows with NaN or an infinity, and rows without elements, keep the repair's results.
     """

@@ -6,7 +6,7 @@ import os
 
 __all__ = ["NO_ENGINE", "engine_files", "is_of_engine"]
 
-#: The parts of the package that no machine code follows from. What they ask for is in the formula's text.
+#: The parts of the package that no machine code follows from. Their requests are in the formula's text.
 NO_ENGINE = frozenset(
     {"accuracy", "catalog", "check", "cli", "directml", "dxdispatch", "exporting", "golden", "judge", "onnx",
      "onnxruntime", "peers", "webnn"}

@@ -36,7 +36,7 @@ def _free_memory() -> int | None:
 
 
 def _left_in_groups() -> list[int]:
-    """What is left in each control group that this process is in, versions 2 and 1."""
+    """The memory left in each control group that this process is in, versions 2 and 1."""
     try:
         entries = [line.split(":", 2) for line in (_PROC / "self/cgroup").read_text().splitlines()]
     except OSError:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compiled", "make_kernel", "make_ufunc"]
 
-#: What a kernel wants to know: its code, the elements it takes at a time, the reductions of each stage, the sizes
+#: The facts that a kernel wants to know: its code, the elements it takes at a time, the reductions of each stage, the sizes
 #: of rows kept between stages, from how many elements on threads pay, from how many eighths of the last cache on
 #: results are written past it, the kernel that computes again what the code leaves undecided (a repair or a retry), and the
 #: one for columns.
@@ -91,7 +91,7 @@ def _note_name(identity: str, target: Target) -> str | None:
 def kept_or_made(
     identity: str | None, make_program: Callable[[], Program], target: Target, *, of_columns: bool = False
 ) -> wheel_kernels.Kernel:
-    """What a kernel has to know, and its machine code: from the cache, or made and put there."""
+    """The facts that a kernel has to know, and its machine code: from the cache, or made and put there."""
     note = None if identity is None else _note_name(identity, target)
     known = None if note is None else cache.load_note(note)
     image = None if known is None else cache.load(known["image"])
@@ -121,7 +121,7 @@ def kept_or_made(
 
 
 def first_level(program: Program, target: Target) -> Program:
-    """What a target computes first: a program in float32, where there is one. Pairs need tables, for which they must pay."""
+    """The program that a target runs first: a program in float32, where there is one. Pairs need tables, for which they must pay."""
     paired = program.paired
     if paired is None:
         return program

@@ -43,7 +43,7 @@ _PLACE = struct.Struct(
 #: longer to load: some 25 ms for each MiB of texts.
 _BLOCK_BYTES = (1 << 16, 1 << 19)
 
-#: What a reader may allocate to decompress: damage must not ask for more. The dictionary is most of it.
+#: The memory that a reader may allocate to decompress: damage must not ask for more. The dictionary is most of it.
 _DICTIONARY_BYTES = 1 << 20
 _MEMORY_OF_LZMA = 1 << 23
 
@@ -64,7 +64,7 @@ def _key(identity: str) -> bytes:
 
 
 def _check(name: bytes, note: bytes, image: bytes) -> bytes:
-    """What belongs together: a key, its note and its image."""
+    """An entry: a key, its note and its image."""
     return bytes(sha256(b"".join((name, len(note).to_bytes(8, "little"), note, image))).digest()[:_CHECK_BYTES])
 
 
@@ -118,7 +118,7 @@ def _appended(blocks: Sequence[bytearray], number: int, data: bytes) -> tuple[in
 
 
 class _Pack:
-    """An opened pack: its index. What it has is read when it is asked for."""
+    """An opened pack: its index. An entry is read when it is asked for."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor

@@ -1,6 +1,6 @@
 """Calls on ordinary tensors: at once where nothing watches, else through functions that autograd knows.
 
-torch's registry costs some microseconds a call, so eager calls leave it out. What torch can watch calls with is asked for
+torch's registry costs some microseconds a call, so eager calls leave it out. Everything that torch can watch calls with is asked for
 first; a tensor of a subclass, or one that a mode or a transformation of torch.func has wrapped, goes the general way.
 """
 
@@ -26,7 +26,7 @@ Results = Sequence[torch.Tensor]
 
 
 class RecordedCall:
-    """What a recorded call computed: an operator and the values of its parameters; and how gradients are computed.
+    """The computation of a recorded call: an operator and the values of its parameters; and how gradients are computed.
 
     ``given`` are those parameters that the call named: without the others, which are at their defaults, calls are short.
     """
@@ -44,7 +44,7 @@ class RecordedCall:
         self.apply: Callable[..., Any] = parent.apply
         self._ways: dict[tuple[bool, ...], tuple[TensorOperator, tuple[int, ...]]] = {}
         self.usual: tuple[Any, ...] | None = None
-        """What the backward in C calls where the same inputs need gradients as in the latest call (dlpack.c)."""
+        """The function that the backward in C calls where the same inputs need gradients as in the latest call (dlpack.c)."""
 
     def gradients(self, needed: tuple[bool, ...], operands: tuple[torch.Tensor, ...]) -> tuple[Any, ...]:
         """The gradients of this object and of the tensors, None where none is needed.
@@ -85,7 +85,7 @@ def call(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tupl
 def recording(
     operator: TensorOperator, values: Callable[[dict[str, Any]], tuple[Any, ...]]
 ) -> Callable[..., RecordedCall | None]:
-    """What makes (**parameters) to how autograd records calls of ordinary tensors; None under a transformation."""
+    """The function from (**parameters) to how autograd records calls of ordinary tensors; None under a transformation."""
     usual: list[RecordedCall] = []
 
     def record(**given: Any) -> RecordedCall | None:

@@ -75,7 +75,7 @@ def _exchange() -> TensorExchange | None:
         ),
         is_negated=torch.Tensor.is_neg,
         records=torch.is_grad_enabled,
-        # What torch.func and torch.compile wrap is no ordinary tensor.
+        # A tensor that torch.func and torch.compile wrap is no ordinary tensor.
         conditions=((forward_ad.__dict__, "_current_level", -1), (profiler.__dict__, "_is_profiler_enabled", False)),
         watchers=(dispatch_modes, function_modes, is_traced),
         threads=torch.get_num_threads,
@@ -102,7 +102,7 @@ def call_arguments(
     dtypes: Sequence[torch.dtype],
     record: Callable[..., Any] | None = None,
 ) -> dict[str, Any]:
-    """What a TensorCall of an operator is made of: it takes tensors, and parameters by name.
+    """The parts of a TensorCall of an operator: it takes tensors, and parameters by name.
 
     Usual calls stay in C: of tensors of one of these types, whose memory can be read as it is, that nothing watches. Results
     that autograd records go to ``apply`` of what ``record`` makes of the parameters; None is for the general way.

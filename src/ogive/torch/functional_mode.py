@@ -23,7 +23,7 @@ __all__ = ["FunctionalForward", "calls_in", "functional_mode"]
 MOST = 64
 
 Make = Callable[[Any], Callable[..., Any]]
-"""Of a module that has the classes, ``ogive.torch.nn`` or one under a contract, to a function like torch's."""
+"""The function from a module that has the classes, ``ogive.torch.nn`` or one under a contract, to a function like torch's."""
 
 
 def _by_module(name: str) -> Make:
@@ -225,7 +225,7 @@ def _package(one: Any) -> str:
 
 
 def _reached(function: FunctionType, kind: type) -> Iterator[Any]:
-    """What the names in the code of a function mean: global ones, and those of modules and of ``self``."""
+    """The meaning of the names in the code of a function: global ones, and those of modules and of ``self``."""
     code, at = function.__code__, None
     itself = code.co_varnames[0] if code.co_argcount else None
     for instruction in dis.get_instructions(code):

@@ -45,7 +45,7 @@ AFTER = """\
 #endif
 """
 
-#: What all functions share: memory for results as torch lays them out, and loops over operands that broadcast.
+#: The parts that all functions share: memory for results as torch lays them out, and loops over operands that broadcast.
 RUN = """\
 #ifndef OGIVE_RUN
 #define OGIVE_RUN

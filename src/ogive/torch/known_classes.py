@@ -81,7 +81,7 @@ KNOWN: dict[str, dict[str, _KnownClass]] = {
 
 
 def class_name(kind: type) -> str:
-    """What a report calls a class: ``torch.nn.GELU``, and others by their package."""
+    """The name of a class in a report: ``torch.nn.GELU``, and others by their package."""
     if getattr(torch.nn, kind.__name__, None) is kind:
         return f"torch.nn.{kind.__name__}"
     return f"{kind.__module__.partition('.')[0]}: {kind.__name__}"

@@ -37,7 +37,7 @@ class ModulesOfClass(NamedTuple):
 
 @dataclass(frozen=True)
 class Replacements:
-    """What :func:`replace` replaced and what it left, by name and count. Printed, it is a short text."""
+    """The activations that :func:`replace` replaced and left, by name and count. Printed, it is a short text."""
 
     replaced: tuple[ModulesOfClass, ...]
     left: tuple[ModulesOfClass, ...]

@@ -70,7 +70,7 @@ def tangents_of(
     for i in operator.differentiable:
         tangent = tangents[i]
         given.append(torch.zeros_like(tensors[i]) if tangent is None else tangent)
-    # What stands for the gradients decides nothing but shapes and types.
+    # The stand-in for the gradients decides nothing but shapes and types.
     nothing = map(torch.zeros_like, operator.new_results(tensors))
     found = call(operator.tangent(), (*given, *nothing, *tensors), values)
     return found[0] if len(found) == 1 else tuple(found)
@@ -254,7 +254,7 @@ def tell_dtensor(entries: dict[TensorOperator, Any]) -> None:
 
 
 def _placements_of(operator: TensorOperator) -> Any:
-    """What gives the placements of results and operands that a call may have, by the operands' shapes.
+    """The function that gives the placements of results and operands that a call may have, by the operands' shapes.
 
     Elements do not depend on each other, so all tensors may be cut along the same axis, but for that of rows. Where an
     operand was broadcast, its gradient is a sum, of which each part has a part.

@@ -1,4 +1,4 @@
-"""What torch has to know of an operator: one object for it, and one for each of its gradients.
+"""The facts about an operator that torch has to know: one object for it, and one for each of its gradients.
 
 An operator reaches torch in two ways that compute the same bits. Called on ordinary tensors it computes at once
 (eager.py). While torch traces (`torch.compile`, `torch.export`, fake tensors) it is an operator of torch's own registry,
@@ -59,9 +59,9 @@ class TensorOperator:
         name: str = "",
     ) -> None:
         self.entry_name = entry_name
-        """What torch's registry calls it."""
+        """Its name in torch's registry."""
         self.name = name or base.name
-        """What the user calls it, in messages."""
+        """The user's name for it, in messages."""
         self.base = base
         """The operator whose parameters these are."""
         self._make = make
@@ -239,7 +239,7 @@ class TensorOperator:
         return tuple(i for i in self.differentiable if needed[i])
 
     def gradient(self, wanted: tuple[int, ...]) -> TensorOperator:
-        """What gives the gradients of these tensors: (gradients of the results, tensors) to a tensor for each."""
+        """The function that gives the gradients of these tensors: (gradients of the results, tensors) to a tensor for each."""
         found = self._gradients.get(wanted)
         if found is None:
             taken = {*self.tensors, *self.parameter_names}
@@ -262,7 +262,7 @@ class TensorOperator:
         return found
 
     def tangent(self) -> TensorOperator:
-        """What gives the tangents of the results: (tangents of the differentiable tensors, anything of the shape of each
+        """The function that gives the tangents of the results: (tangents of the differentiable tensors, anything of the shape of each
         result, tensors). It is the gradient of a gradient, which is linear in the gradient that it is given.
         """
         return self.gradient(self.differentiable).gradient(tuple(range(self.result_count)))

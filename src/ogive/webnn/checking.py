@@ -1,4 +1,4 @@
-"""What a builder checks before it adds an operator: options, operands, types and ranks, by the table."""
+"""The checks of a builder before it adds an operator: options, operands, types and ranks, by the table."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """From operations to nodes of the engine: element by element, over rows, or as functions of whole arrays.
 
-What is computed element by element or over rows is fused by the engine; what only moves elements is a view where NumPy
+A node that is computed element by element or over rows is fused by the engine; one that only moves elements is a view where NumPy
 has one, and a function of ogive/movement elsewhere.
 """
 
@@ -118,7 +118,7 @@ class Lowered(GraphDescription):
         kind: ElementType | None = None,
         is_view: bool = False,
     ) -> ArrayValue:
-        """The result of a function of whole arrays. Of constants it is a constant."""
+        """The result of a function of whole arrays. For constants it is a constant."""
         kind = operands[0].type if kind is None else kind
         if is_view and len(operands) == 1 and operands[0].array in self.constants:
             return self.constant(call(self.constants[operands[0].array]), kind)
@@ -134,7 +134,7 @@ class Lowered(GraphDescription):
         return ArrayValue(name, kind, array.shape)
 
     def over_rows(self, label: str, kind: ElementType, rows: ArrayValue, row: RowFormula) -> ArrayValue:
-        """What a formula makes of rows: elements, or one number a row."""
+        """The results of a formula for rows: elements, or one number a row."""
         shape = _shape(rows)
         result = (*shape[:-1], 1) if row.reduces else shape
         return self.computed(label, kind, result, (rows,), row)
@@ -238,7 +238,7 @@ def _inputs(count: int) -> list[Any]:
 
 @lru_cache(maxsize=64)
 def _clip(kind: ElementType, low: float | None, high: float | None) -> Computation:
-    """Of two zeros +0 is the larger here; ONNX's Clip and `ogive.clip` leave the sign as it is."""
+    """The larger of two zeros is +0 here; ONNX's Clip and `ogive.clip` leave the sign as it is."""
     (x,) = _inputs(1)
     return Formula((lift(f.clip(x, low, high)),), (kind,), (kind,))
 

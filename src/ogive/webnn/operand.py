@@ -28,7 +28,7 @@ DATA_TYPES: dict[str, ElementType] = {
     name: ELEMENT_TYPES[name] for name in ("float32", "float16", "int32", "uint32", "int64", "uint64", "int8", "uint8")
 }
 
-#: What the tables of operators name: types of operands.
+#: The names in the tables of operators: types of operands.
 FLOATS = ("float32", "float16")
 SIGNED = ("float32", "float16", "int64", "int32", "int8")
 WIDE = ("float32", "float16", "int32", "uint32", "int64", "uint64")

@@ -1,4 +1,4 @@
-"""What ``import ogive.directml`` offers, for editors and type checkers: the text of ``__init__.pyi``."""
+"""The names that ``import ogive.directml`` offers, for editors and type checkers: the text of ``__init__.pyi``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["text"]
 #: The package's own table, which its stub does not name.
 EXPORTS: dict[str, tuple[str, ...]] = vars(import_module("ogive.directml"))["EXPORTS"]
 
-#: What a member's type is in Python: what it may be given as, and what it is when it is read.
+#: A member's type in Python: what it may be given as, and what it is when it is read.
 _TYPES = {
     "FLOAT": ("float", "float"),
     "UINT": ("int", "int"),
@@ -121,7 +121,7 @@ def _fused_activation() -> list[str]:
     return lines
 
 
-#: What an argument of a function is in Python.
+#: The Python type of a function's argument.
 _ARGUMENTS = {
     "tensor": "Expression",
     "number": "float",

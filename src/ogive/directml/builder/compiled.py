@@ -1,4 +1,4 @@
-"""What a graph is compiled to: an operator that is called with arrays."""
+"""The form that a graph is compiled to: an operator that is called with arrays."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class CompiledGraph:
         return plain_bytes(self)
 
     def __copy__(self) -> Self:
-        # What `initialize` changes is the copy's own.
+        # The state that `initialize` changes is the copy's own.
         state = self.__getstate__()
         state |= {"_operator": copy(self._operator), "_constants": dict(self._constants)}
         new = object.__new__(type(self))
@@ -263,7 +263,7 @@ class CompiledGraph:
 
 
 def _allocated(desc: TensorDesc, size: int) -> np.ndarray:
-    """Memory for an output. What lies between the elements of a strided one is 0."""
+    """Memory for an output. The bytes between the elements of a strided one are 0."""
     try:
         return np.empty(size, np.uint8) if desc.strides is None else np.zeros(size, np.uint8)
     except (MemoryError, ValueError) as error:

@@ -78,7 +78,7 @@ def _name(function: Callable[..., Any], name: str) -> None:
 
 
 def _documentation(function: ApiFunction) -> str:
-    """What the function makes of its arguments, and the references of its operators."""
+    """The result of the function for its arguments, and the references of its operators."""
     lines = [
         f"{' or '.join(v.facts.type_name for v in function.variants)}: ``{function.variants[0].facts.formula}``.",
         "",

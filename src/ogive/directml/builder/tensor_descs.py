@@ -144,7 +144,7 @@ def _listed(values: Any) -> Any:
 
 
 class Described:
-    """What has a tensor desc, and says it in NumPy's words."""
+    """An object that has a tensor desc, and says it in NumPy's words."""
 
     __slots__ = ()
     desc: TensorDesc

@@ -21,7 +21,7 @@ __all__ = ["Expression", "ExpressionNode", "Maker"]
 
 
 class ExpressionNode:
-    """What makes a tensor in a graph: an operator with its operands, or an input if there is no operator."""
+    """The source of a tensor in a graph: an operator with its operands, or an input if there is no operator."""
 
     __slots__ = ("number", "operands", "operator")
 
@@ -32,7 +32,7 @@ class ExpressionNode:
 
 
 class Maker(ABC):
-    """What expressions and functions ask of the graph that they add to: the class of `Graph`."""
+    """The requests of expressions and functions to the graph that they add to: the class of `Graph`."""
 
     device: Device
     tensor_policy: TensorPolicy | None
@@ -47,7 +47,7 @@ class Maker(ABC):
 
     @abstractmethod
     def _call(self, name: str, *tensors: Any, **keywords: Any) -> Expression:
-        """What the function of a name makes."""
+        """The result of the function of a name."""
 
 
 def _refusing(subject: str, what: str, way_out: str) -> Callable[..., Any]:

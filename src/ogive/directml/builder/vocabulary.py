@@ -1,4 +1,4 @@
-"""What the functions of the Python API are called and take: read from the data of the operators.
+"""The names and arguments of the functions of the Python API: read from the data of the operators.
 
 A function is one operator, or several of which the arguments choose one: ``pow`` of a tensor and of a number,
 ``add`` with and without an activation, ``activation_softmax`` with and without axes.
@@ -106,7 +106,7 @@ def functions() -> dict[str, ApiFunction]:
 
 
 def default(operator: OperatorFacts, member: Member) -> Any:
-    """What a member is if it is left out: DirectMLX's default where it has another one than the operator's page."""
+    """The value of a member that is left out: DirectMLX's default where it has another one than the operator's page."""
     if member.optional:
         return None
     value = python_names()["defaults"].get(operator.name, {}).get(member.name, member.default)
@@ -116,7 +116,7 @@ def default(operator: OperatorFacts, member: Member) -> Any:
 
 
 def _variant(operator: OperatorFacts) -> Variant:
-    # What may be left out but is not at the end is given as None.
+    # An argument that may be left out but is not at the end is given as None.
     last = max((i for i, m in enumerate(operator.inputs) if not m.optional), default=-1)
     tensors = tuple(
         ApiArgument(snake_case(m.name), m.name, "tensor", REQUIRED if i <= last else None)

@@ -45,13 +45,13 @@ POLYNOMIALS: dict[str, dict[Any, Numbers]] = SECTIONS["polynomials"]
 #: Two polynomials, the quotient of which it is.
 QUOTIENTS: dict[str, dict[Any, tuple[Numbers, Numbers]]] = SECTIONS["quotients"]
 
-#: Of the fast contract. NORMAL_TAIL is a quotient.
+#: The numbers of the fast contract. NORMAL_TAIL is a quotient.
 FAST: dict[str, Any] = {name: forms[Format.F32] for name, forms in SECTIONS["fast"].items()}
 
-#: Of float64's own kernels: sums of two float64 as far as that shows.
+#: The numbers of float64's own kernels: sums of two float64 as far as that shows.
 WORDS: dict[str, tuple[Numbers, ...]] = {name: forms[Format.F64] for name, forms in SECTIONS["words"].items()}
 
-#: Of the second level: likewise.
+#: The numbers of the second level: likewise.
 SECOND_LEVEL: dict[str, tuple[Numbers, ...]] = {n: forms[Format.F64] for n, forms in SECTIONS["second level"].items()}
 
 #: Tables of pairs of float32.

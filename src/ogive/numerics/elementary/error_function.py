@@ -69,7 +69,7 @@ FAR_SHORT = 9
 #: How many coefficients of the second level's polynomial are in two words.
 ERFC_SHORT = sum(len(parts) == 2 for parts in SECOND_LEVEL["ERFC"])
 
-#: Of the coefficients of float64's own polynomial, for operands up to 27.5.
+#: The number of coefficients of float64's own polynomial, for operands up to 27.5.
 RISING = words.rising(WORDS["ERFC"], -11 / 12, 24.75 / 30.5)
 
 #: 2 / sqrt(pi), to 200 bits.
@@ -234,7 +234,7 @@ functions.NORMAL_TAIL.lowering = normal_tail
 # ---- the inverse of the error function
 
 
-#: What is smaller is computed as if it were 2**300 times as large: the function is linear there.
+#: A smaller operand is computed as if it were 2**300 times as large: the function is linear there.
 SMALL, LIFT = 2.0**-400, 300.0
 
 

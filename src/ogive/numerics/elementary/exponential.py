@@ -8,7 +8,7 @@ With n the integer nearest to x / log(2) and r = x - n log(2), abs(r) <= log(2) 
 and exp2(x) is exp((x - n) log(2)) 2**n, with n the integer nearest to x, so that x - n is exact. P is EXP of the
 polynomials. log(2) is subtracted in two parts, the first so short that its product with
 n is exact (Cody and Waite). Where float64 computes what is wanted in float32, one part is enough, and 1 + r + r**2 P(r) is
-taken in a form of shorter chains (`of_ninth_degree`). What divides anyway has half as many multiplications by a quotient, whose
+taken in a form of shorter chains (`of_ninth_degree`). A rule that divides anyway has half as many multiplications by a quotient, whose
 A is even and has four coefficients (COTH) where the polynomial has ten:
 
     exp(r) = (A + r) / (A - r),   A = r coth(r / 2)
@@ -20,7 +20,8 @@ A is even and has four coefficients (COTH) where the polynomial has ten:
 The last two have no cancellation near zero, where n is zero. expm1 would not divide otherwise; but a division waits for
 itself alone, beside the multiplications of other elements.
 
-The forms of shorter chains of instructions, which wait for each other, have fewer multiplications than Horner's rule. What they lose of the precision (5 or 6 bits) does not show where float64 computes what is wanted in float32.
+The forms of shorter chains of instructions, which wait for each other, have fewer multiplications than Horner's
+rule. Their loss of precision (5 or 6 bits) does not show where float64 computes results of float32.
 The coefficients come from those of the same polynomial by powers, in accuracy/derive_coefficients.py.
 """
 

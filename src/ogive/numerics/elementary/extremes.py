@@ -1,6 +1,6 @@
 """The larger and the smaller of two numbers, as IEEE 754 has maximum and minimum.
 
-NaN in either gives NaN, and -0 is smaller than 0. What a comparison leaves open, equal numbers and NaN, is settled
+NaN in either gives NaN, and -0 is smaller than 0. The cases that a comparison leaves open, equal numbers and NaN, is settled
 in their bits: ``a | b`` is NaN where one of them is, the number that both are, and of two zeros -0 if one is.
 
 The remainder of a division whose quotient is rounded towards zero, exactly.
@@ -67,7 +67,7 @@ functions.SMALLER.lowering = smaller
 
 
 def remainder(m: Arithmetic, x: DoubleWord, y: DoubleWord) -> DoubleWord:
-    """What ``x`` leaves when multiples of ``y`` are taken from it: smaller than y, with the sign of x."""
+    """The rest of ``x`` when multiples of ``y`` are taken from it: smaller than y, with the sign of x."""
     dividend, divisor = m.single(x), m.single(y)
     a, b = m.single_of(dividend), m.single_of(divisor)
     if m.format is Format.F64 and a is not None and b is not None:  # on half as many registers

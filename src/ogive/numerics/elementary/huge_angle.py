@@ -113,7 +113,7 @@ def _split(m: Arithmetic, digits: Digits) -> tuple[Expression, DoubleWord]:
     low = m.number(0.0)
     for place, digit in enumerate(reversed(lower), start=1):
         term = m.mul_(_to_number(m, digit), m.number(2.0 ** (-30 - 32 * place)))
-        # What is not zero is a multiple of the last digit's unit, so it is larger than the next.
+        # A rest that is not zero is a multiple of the last digit's unit, so it is larger than the next.
         high, lost = m.fast_two_sum(high, term)
         low = m.add_(low, lost)
     if not m.extended:

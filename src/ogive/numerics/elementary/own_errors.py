@@ -1,4 +1,4 @@
-"""What each rule may be wrong by, relative to its result, of operands without an error.
+"""The bound of each rule's own error, relative to its result, of operands without an error.
 
 Written by accuracy/derive_bounds.py, which says how these are derived; change that, not this.
 """

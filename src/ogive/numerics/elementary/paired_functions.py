@@ -65,13 +65,13 @@ class Piecewise:
     """How wrong the slope of the rule is, relative to the function."""
     nodes: tuple[float, ...]
     coefficients: tuple[tuple[float, ...], ...]
-    """Of all intervals, by powers of u."""
+    """The coefficients of all intervals, by powers of u."""
     bounds: tuple[float, ...]
     """Relative to the function."""
     shares: tuple[float, ...]
     """How large low words are at most, relative to the function."""
     lacks: tuple[float, ...] = ()
-    """What the slopes c1 lack; nothing if empty."""
+    """The parts that the slopes c1 lack; nothing if empty."""
 
 
 #: erf(w), erfc(w / sqrt(2)) / 2, log(1 + exp(-w)) and tanh(w).
@@ -167,7 +167,7 @@ LARGEST_SHARE = 96.0
 
 @dataclass(frozen=True)
 class _PairedExponential:
-    """What the rules are made of: ``T``, ``r`` and ``q``."""
+    """The parts of the rules: ``T``, ``r`` and ``q``."""
 
     power: Expression
     r: Expression
@@ -307,7 +307,7 @@ def gated(m: PairedArithmetic, x: Paired) -> Paired:
     step = m.select_(is_below, m.number(0.0), m.number(1.0))
     high = m.sub_(step, tail.high)
     low = m.sub_(m.sub_(m.sub_(step, high), tail.high), tail.low)
-    # What 1 - Q loses is rounded some times.
+    # The loss of 1 - Q is rounded some times.
     plus = m.select_(is_below, m.number(0.0), m.number(2.0**-46))
     around = replace(tail.around, plus=plus)
     share = replace(tail, high=high, low=low, around=around, interval=Interval(-0.5, 1.0), is_nonzero=True)

@@ -4,7 +4,7 @@
 
 and the special cases of IEEE 754: 1 where x is 1 or y is 0, even if the other one is NaN.
 
-Of the cube root: with k such that v = x / 2**(3 q) lies between sqrt(1/8) and sqrt(8), a polynomial (CBRT_START of the polynomials) is
+For the cube root: with k such that v = x / 2**(3 q) lies between sqrt(1/8) and sqrt(8), a polynomial (CBRT_START of the polynomials) is
 near to v**(-1/3). One step of Halley's iteration, which needs no division, makes z of it, good to 48 bits, and
 
     cbrt(v) = y + (v - y**3) z**2 / 3,   y = v z**2
@@ -61,7 +61,7 @@ def power(m: Arithmetic, x: DoubleWord, y: DoubleWord) -> DoubleWord:
 def _is_integral(m: Arithmetic, a: DoubleWord, *, half: bool = False) -> Expression:
     """Whether a number, or half of it, is an integer: then both of its words are."""
     integral = None
-    # Beside an infinity the lower word may be NaN.
+    # Next to an infinity the lower word may be NaN.
     for word in (a.high, None if a.low is None else m.low_part(a)):
         if word is not None:
             value = m.mul_(word, m.number(0.5)) if half else word

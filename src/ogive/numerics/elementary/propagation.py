@@ -1,4 +1,4 @@
-"""What an elementary function makes of its operand's error, and what its rule adds (own_errors.py).
+"""The error of an elementary function by its operand's, and the error that its rule adds (own_errors.py).
 
 An error e of the operand u moves f(u) by at most abs(f'(u)) e, and a little more where f bends: that is left to a
 margin of 1 %, and where e is so large that this does not hold, the result is in doubt. If one number bounds the relative
@@ -42,7 +42,7 @@ LARGEST_OF_POWERS = 2.0**-20
 #: Powers of larger exponents are vast: their products with two numbers of float32 are.
 VAST_POWER = 1300.0
 
-#: What becomes of vast operands: a vast number, the limit, or what nobody knows.
+#: The results of vast operands: a vast number, the limit, or what nobody knows.
 Vast = Literal["vast", "limit", "unknown"]
 
 #: Beyond this exponentials and what is made of them are vast, or next to their limits.
@@ -71,13 +71,13 @@ class Function:
     conditions: tuple[tuple[Interval, float], ...] = ()
     #: How much an absolute error grows, given (arithmetic, operand, result); None: not at all.
     slope: Callable[[Bounded, Expression, Expression], Expression] | None = None
-    #: What the error has to be small beside, 2**10 times smaller; None: beside nothing, the slope holds everywhere.
+    #: The number that the error has to be small beside, 2**10 times smaller; None: beside nothing, the slope holds everywhere.
     room: Callable[[Bounded, Expression, Expression], Expression] | None = None
     #: Beyond these the rule is saturated or not made for the operand, but for one of float32: (promoted, corrected).
     limits: tuple[float, float] = (math.inf, math.inf)
     #: Whether only the upper one of these limits counts.
     is_limited_above: bool = False
-    #: What the rule adds to its relative error, absolutely, where the operand is not one of float32.
+    #: The rule's addition to its relative error, absolutely, where the operand is not one of float32.
     static: float = 0.0
     #: Whether a relative error of the operand is an absolute one of the result, of the same size.
     is_logarithm: bool = False
@@ -85,7 +85,7 @@ class Function:
     increasing: Callable[[float], float] | None = None
     #: Whether it grows everywhere, is u at zero, and no less than u/2 from there to 1.
     is_linear_at_zero: bool = False
-    #: Of finite operands the largest magnitude of a finite result.
+    #: For finite operands the largest magnitude of a finite result.
     largest: float = math.inf
     #: Whether the slope grows without a limit near zero, so that no absolute error of the operand is next to nothing there.
     is_steep_at_zero: bool = False
@@ -93,7 +93,7 @@ class Function:
     underflows: bool = False
     #: Where a positive function is zero, -inf or inf; None of others.
     zero_at: float | None = None
-    #: What it is nearly at the other end, and always below.
+    #: Its limit at the other end, nearly, and always below.
     other_limit: float | None = None
     #: Whether the result of finite operands has a magnitude below 1.
     is_below_one: bool = False
@@ -411,7 +411,7 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
                 grown = m.mul_(grown, slope(m, u.high, value))
             grown = grown if far is None else m.select_(far, m.number(0.0), grown)
             absolute = grown if absolute is None else m.add_(absolute, grown)
-    # Of functions that grow from f(0) = 0, with a slope of nearly 1 there.
+    # For functions that grow from f(0) = 0, with a slope of nearly 1 there.
     least = min(error.least, 1.0) / 2 if function.is_linear_at_zero and u.is_exact and error.is_exact else 0.0
     if function.increasing is not None and max(abs(u_low), abs(u_high)) < 700 and error.is_relative:
         least = max(least, function.increasing(u_low) * (1 - 2.0**-16))
@@ -518,7 +518,7 @@ def _beyond(m: Bounded, function: Function, u: DoubleWord) -> Beyond | None:
 
 
 def _beyond_one(m: Bounded, u: DoubleWord) -> Beyond:
-    """Of a finite number that is not zero tanh and erf lie between 0 and 1, however near to 1; where u is known well."""
+    """For a finite number that is not zero tanh and erf lie between 0 and 1, however near to 1; where u is known well."""
     zero = m.number(0.0)
     total = m.total(u)
     known = node(

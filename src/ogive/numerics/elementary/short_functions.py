@@ -44,7 +44,7 @@ ONE_AND_MORE = 1 + 2.0**-10
 
 @dataclass(frozen=True)
 class _ShortOperand:
-    """What a function is computed of: a number, or a product of two that was not rounded."""
+    """The operand of a function: a number, or a product of two that was not rounded."""
 
     m: Short
     u: DoubleWord
@@ -163,7 +163,7 @@ RULES: dict[str, Callable[[_ShortOperand, bool], _Made]] = {
     "tanh": _tanh,
 }
 
-#: What a reduced operand, 0.35 at most, is rounded by once more where it is made of a product. Of expm1 and tanh it counts as
+#: The second rounding of a reduced operand, 0.35 at most, where it is made of a product. For expm1 and tanh it counts as
 #: much as exp(u) is larger than these: 2.5 times.
 OF_PRODUCT = {"exp": 2.0**-25, "logistic": 2.0**-25, "expm1": 2.0**-24, "tanh": 2.0**-24}
 

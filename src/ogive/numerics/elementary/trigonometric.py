@@ -76,7 +76,7 @@ def _reduced_words(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord
     """The same of the number that two words are."""
     if x.low is None:
         return _reduced_word(m, x.high, x.interval)
-    # What the argument lacks may be more than what is left of it, and more than a turn.
+    # The part that the argument lacks may be more than what is left of it, and more than a turn.
     x = m.renormalised(x)
     low = DoubleWord(m.low_part(x))
     n, r = _reduced_word(m, x.high, x.interval)

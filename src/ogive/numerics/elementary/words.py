@@ -105,7 +105,7 @@ def plus_product(
     """``a + x y``, where a is at least twice the product, or as large and of the same sign, or zero; if not ``falls``, of
     any numbers.
 
-    What the first word differs from a by is a number, and so is, but for 2**-53 of it, what the product has beyond that.
+    The difference of the first word and a is a number, and so is, but for 2**-53 of it, what the product has beyond that.
     """
     if falls:
         high = m.fma_(x[0], y[0], a)

@@ -1,4 +1,4 @@
-/* What the processor can do, and how large its last cache is. */
+/* The abilities of the processor, and how large its last cache is. */
 #include "native.h"
 
 #if !defined(_WIN32)
@@ -20,7 +20,7 @@ size_t ogive_last_level_cache(void) {
     return size;
 }
 
-/* Which level of x86-64 this machine runs, as the System V ABI numbers them: 1, 3 or 4. */
+/* The level of x86-64 that this machine runs, as the System V ABI numbers them: 1, 3 or 4. */
 
 #if defined(__x86_64__) || defined(_M_X64)
 #if defined(_MSC_VER)

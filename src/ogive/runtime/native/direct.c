@@ -1,6 +1,6 @@
 /* The short way from a call to a kernel, past NumPy's machinery.
  *
- * Of what a ufunc does, most calls need little: no casting, no copies against overlap, no override. For these the
+ * Most calls need little of the work of a ufunc: no casting, no copies against overlap, no override. For these the
  * loop is found and run here. Arrays that are alike need no broadcasting either, and are done in a third of the
  * time for a few elements; for others the dimensions are put into an order in which all threads can share them
  * (grid.c), or rows are found that all operands have or share. Every other call goes to the ufunc. What comes out is the same.

@@ -256,7 +256,7 @@ static int is_taken_type(const TensorExchange *self, PyObject *object) {
     return 0;
 }
 
-/* What a tensor of ordinary memory is, until control returns to the library. */
+/* The form of a tensor of ordinary memory, until control returns to the library. */
 typedef struct {
     dl_tensor tensor;
     PyArray_Descr *descr; /* borrowed */
@@ -330,7 +330,7 @@ static PyObject *exchange_array(PyObject *object, PyObject *tensor) {
 
 /* ---- and back ---------------------------------------------------------------------------- */
 
-/* What the library gets of a result: the shape and the strides lie behind it, then a short result itself. */
+/* The library's part of a result: the shape and the strides lie behind it, then a short result itself. */
 typedef struct {
     dl_managed managed;
     size_t bytes; /* of this block */
@@ -1014,7 +1014,7 @@ static void call_dealloc(PyObject *object) {
 
 /* ---- calls that autograd records ---------------------------------------------------------- */
 
-/* Of a function of autograd: (node, (what was computed, the result), *tensors) -> the result. */
+/* The arguments of a function of autograd: (node, (what was computed, the result), *tensors) -> the result. */
 static PyObject *recorded_forward(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
     (void)module;
     if (nargs < 2 || !PyTuple_CheckExact(args[1]) || PyTuple_GET_SIZE(args[1]) != 2) {

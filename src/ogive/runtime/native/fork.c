@@ -1,4 +1,4 @@
-/* What runs before and after a fork (ogive/forking.py): locks are taken, so that nothing is copied half-done, and given back.
+/* The steps before and after a fork (ogive/forking.py): locks are taken, so that nothing is copied half-done, and given back.
  *
  * No Python instruction runs here. Python handles a signal, Ctrl-C above all, between two of its instructions; an exception
  * that comes in a hook is printed and lost, and the hook's other half never runs. A signal that comes while a hook of this
@@ -27,7 +27,7 @@ static PyObject *imports; /* the module with the interpreter's lock of imports: 
 static PyObject *loading; /* a dictionary of weak references to the locks of modules that are being loaded */
 static double longest_wait;
 
-/* What the fork of this thread has taken, and will give back: the first locks of `held`, and the lock of imports. */
+/* The locks that the fork of this thread has taken, and will give back: the first locks of `held`, and the lock of imports. */
 #define MOST_HELD 16
 static OGIVE_THREAD_LOCAL Py_ssize_t tried;
 static OGIVE_THREAD_LOCAL int taken[MOST_HELD];

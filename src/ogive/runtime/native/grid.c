@@ -144,7 +144,7 @@ static int conflicting_axis(const OgiveKernel *kernel, const OgiveAxis *axes, in
     return 0;
 }
 
-/* What is broadcast is staged once a piece of a thread's share: it serves at least so many tiles. */
+/* A broadcast operand is staged once a piece of a thread's share: it serves at least so many tiles. */
 #define TILES_OF_A_PIECE 8
 
 /* The elements [begin, end) of the first axis, of everything that the context says of the whole. */

@@ -53,7 +53,7 @@
 #define OGIVE_APART __attribute__((noinline))
 #endif
 
-/* What the interpreter's lock guards in other builds of Python, the object's own lock guards in a free-threaded one. No
+/* The data that the interpreter's lock guards in other builds of Python, the object's own lock guards in a free-threaded one. No
  * `return` may leave the lines between, and they run no Python code. */
 #ifdef Py_GIL_DISABLED
 #define OGIVE_LOCK(object) Py_BEGIN_CRITICAL_SECTION(object)
@@ -67,7 +67,7 @@
 /* NumPy allows 64 operands from version 2.0 on. */
 #define OGIVE_MAX_OPERANDS 64
 
-/* What LLVM compiles: `count` elements, a positive multiple of the kernel's block, every operand contiguous
+/* The functions that LLVM compiles: `count` elements, a positive multiple of the kernel's block, every operand contiguous
  * and aligned to its element size. `values` are the operator's parameters, doubles in the order of its signature.
  * `hints` is twice the number of elements of the whole call, and one more to ask it to write past the caches; outputs are
  * then aligned to OGIVE_STREAM_ALIGNMENT. Of a kernel that has a repair, bit i % 8 of `flags[i / 8]` is set if element i
@@ -141,12 +141,12 @@ typedef struct OgiveKernel {
     /* () -> (Code, block, stages, scratch, parallel threshold, streaming threshold, repair, columns); called once, then
      * dropped */
     PyObject *resolve;
-    /* Of a kernel whose code flags what it cannot decide: the one that computes such elements again. A repair has one more
+    /* For a kernel whose code flags what it cannot decide: the one that computes such elements again. A repair has one more
      * result, an uint8 that is not 0 where it could not decide either. A retry has the same results, flags what it cannot
      * decide, and has a repair of its own. */
     struct OgiveKernel *repair;
     int retries; /* how many kernels of the chain are before a retry: at most OGIVE_MOST_RETRIES */
-    /* Of a row-wise kernel whose results depend on no order: its code for rows that are the columns of a matrix. */
+    /* For a row-wise kernel whose results depend on no order: its code for rows that are the columns of a matrix. */
     struct OgiveKernel *columns;
     PyObject *decide;  /* of a repair: computes what it could not decide (see repair.c) */
     PyObject *name;    /* that of the first ufunc of it */
@@ -185,7 +185,7 @@ typedef struct OgiveKernel {
 /* All staging buffers of one thread together; blocks are small enough for it. */
 #define OGIVE_STAGING_BYTES 32768
 
-/* What a loop of a ufunc gets as its `data`. */
+/* The argument that a loop of a ufunc gets as its `data`. */
 typedef struct {
     OgiveKernel *kernel;
     const double *parameters;
@@ -239,7 +239,7 @@ static inline int ogive_is_retry(const OgiveKernel *next, const OgiveKernel *ker
 void ogive_compute_pieces(ogive_call *call, void *const *pointers, ogive_pieces *pieces, _Bool streams, npy_intp tail[2]);
 /* The code of the kernel's repair; NULL where it cannot be had, which the call will say. */
 ogive_kernel_function ogive_repair_function(ogive_call *call, OgiveKernel *repair);
-/* What the repair left open: `elements` of every operand and result, one after the other, and where in the mask. */
+/* The results that the repair left open: `elements` of every operand and result, one after the other, and where in the mask. */
 void ogive_decide(ogive_call *call, const OgiveKernel *repair, char *const *buffers, const npy_intp *elements);
 /* Counts elements that a kernel with a repair computes. */
 void ogive_count(OgiveKernel *kernel, npy_intp elements);

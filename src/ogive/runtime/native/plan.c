@@ -80,7 +80,7 @@ typedef struct {
     unsigned int generation;  /* counts changes of idle_dims */
 } OgivePlan;
 
-/* What a run has its shapes from. */
+/* The source of the shapes of a run. */
 typedef struct {
     int ndim; /* of a uniform plan: of every value; 0 for other plans */
     const npy_intp *dims;
@@ -195,7 +195,7 @@ static int read_view(PyObject *given, plan_place *place) {
     }
     place->descr = (PyArray_Descr *)Py_XNewRef(descr);
     npy_intp low, high, first, last;
-    /* Of a batch, each item within its own. */
+    /* In a batch, each item within its own. */
     const int is_batch = place->ndim > 0 && place->dims[0] == ANY_LENGTH;
     if (is_batch != (view->source_ndim > 0 && view->source_dims[0] == ANY_LENGTH) ||
         (is_batch && view->strides[0] != view->source_strides[0])) {
@@ -621,7 +621,7 @@ static int run_kernel(const plan_step *step, PyObject **values, PyObject *worksp
     }
     if (step->direct != NULL && step->outputs == 1) {
         const plan_place *place = &step->places[0];
-        /* What is new is made by the call itself, in the layout that is fastest: in C order where it has several axes. */
+        /* A new result is made by the call itself, in the layout that is fastest: in C order where it has several axes. */
         const int is_new = place->kind == FRESH && (outs == NULL || place->index < 0 || outs[place->index] == NULL);
         const int is_flat = is_new && (shape->ndim ? shape->ndim : place->ndim) == 1;
         PyObject *out = is_flat ? NULL : target(place, workspace, outs, shape);

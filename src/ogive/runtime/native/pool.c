@@ -67,7 +67,7 @@ static void wake_all(condition_type *c) { pthread_cond_broadcast(c); }
 /* A job of fewer grains is short: it does not pay to wake a thread for one that comes alone. */
 #define SHORT_JOB 16
 
-/* What a worker's slot says. The caller posts a job, and takes it back if the worker has not claimed it when all pieces
+/* The state that a worker's slot says. The caller posts a job, and takes it back if the worker has not claimed it when all pieces
  * are taken. The worker claims the job, and empties the slot when it has no more pieces to take. */
 enum { EMPTY, POSTED, CLAIMED };
 
@@ -423,7 +423,7 @@ int ogive_pool_own_size(void) { return own_thread_limit; }
 
 void ogive_pool_resize_own(int threads) { own_thread_limit = threads; }
 
-/* What threadpoolctl calls: for the calling thread, as it asks of libraries that can. Whoever restores the number of
+/* The functions that threadpoolctl calls: for the calling thread, as it asks of libraries that can. Whoever restores the number of
  * the process gives up the thread's own. */
 OGIVE_EXPORT int ogive_get_num_threads(void) { return ogive_pool_size(); }
 

@@ -3,7 +3,7 @@
  * A kernel that has a repair computes with a bound of its error, and flags the elements whose result that bound leaves
  * open: a few in a thousand or fewer. They are gathered, computed again by the repair, which has more bits, and put back.
  * A kernel writes no result that it flags: if it lies over an operand, that is still there to be gathered.
- * What the repair flags in its turn goes to Python (`decide`), which has as many bits as it takes. In the place of the repair
+ * The elements that the repair flags in its turn go to Python (`decide`), which has as many bits as it takes. In the place of the repair
  * there may be a retry: a kernel of the same results, with a test and a repair of its own. Rows are repaired as a whole
  * (rows.c).
  */
@@ -166,7 +166,7 @@ void ogive_decide(ogive_call *call, const OgiveKernel *repair, char *const *buff
             const int64_t begin = ogive_nanoseconds();
             answer = PyObject_CallFunctionObjArgs(repair->decide, before, after, mask, parameters, NULL);
             atomic_fetch_add_explicit(&call->kernel->counts.nanoseconds, ogive_nanoseconds() - begin, memory_order_relaxed);
-            /* Of rows with one mark for all elements, all are asked about. */
+            /* In rows with one mark for all elements, all are asked about. */
             const npy_intp marks = elements[inputs + outputs];
             int64_t asked = marked(buffers[inputs + outputs], marks);
             for (int k = 0; k < inputs && repair->of_row[inputs + outputs]; ++k) {
@@ -275,7 +275,7 @@ static void decide_elements(ogive_call *call, const OgiveKernel *repair, char *c
 
 /* ---- the chain of kernels -------------------------------------------------------------------- */
 
-/* What one kernel of the chain computes: elements that lie one after the other. */
+/* The task of one kernel of the chain: elements that lie one after the other. */
 typedef struct {
     ogive_call *call;
     OgiveKernel *kernel;

@@ -215,7 +215,7 @@ typedef struct {
     _Atomic(int) failed;
 } rows_context;
 
-/* What records have before the first stage. */
+/* The part of records before the first stage. */
 static void begin_records(const rows_context *context, double (*records)[ROWS_AT_ONCE]) {
     const OgiveLoopData *loop = context->loop;
     for (int i = 0; i <= loop->parameter_count; ++i) {
@@ -753,7 +753,7 @@ static double (*records_from(const strip *columns, intptr_t first))[ROWS_AT_ONCE
     return (double(*)[ROWS_AT_ONCE])((char *)columns->records + first / ROWS_AT_ONCE * columns->steps[OGIVE_MAX_OPERANDS]);
 }
 
-/* What a stage has found of elements that are reduced together joins what it found before. */
+/* The findings of a stage about elements that are reduced together join those of before. */
 static void join_columns(const OgiveKernel *kernel, const strip *columns, int reductions, int kind, int slot, int is_first,
                          int is_last) {
     for (intptr_t c = 0; c < columns->columns; ++c) {

@@ -445,7 +445,7 @@ def _normalised(
 class CrossEntropyLoss(torch.nn.CrossEntropyLoss):
     """``torch.nn.CrossEntropyLoss()`` of labels: ``-log_softmax(x)[label]``, each rounded once, with torch's mean or sum.
 
-    Of probabilities, and with ``label_smoothing``, it is torch's.
+    For probabilities, and with ``label_smoothing``, it is torch's.
     """
 
     _function = wrap(OPERATORS["log_softmax"])
@@ -486,7 +486,7 @@ def _dim(name: str, dim: int | None, input: Tensor) -> int:  # noqa: A002
 
 
 def _refuse_script(module: torch.nn.Module) -> None:
-    """What ``torch.jit.script`` calls of a module first, wherever it stands in a model."""
+    """The method of a module that ``torch.jit.script`` calls first, wherever it stands in a model."""
     name = type(module).__name__
     what = f"{name} was given, which is no code of TorchScript"
     way_out = "Use torch.jit.trace, torch.compile or torch.export"
