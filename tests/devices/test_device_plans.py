@@ -20,7 +20,7 @@ from ogive.dtypes import element_type
 from ogive.engine.fusion import fused
 from ogive.engine.graph import ArrayValue, Graph, GraphNode
 from ogive.engine.plan import Call, Output
-from ogive.errors import ArgumentError, DeviceError, DTypeError, OgiveError, OutputError, UnsupportedError
+from ogive.errors import ArgumentError, DeviceError, DTypeError, OgiveError, OutputError, ShapeError, UnsupportedError
 from ogive.signature import Signature
 from tests.directml.standard import make
 from tests.directml.test_graph import random_graphs
@@ -269,30 +269,77 @@ def test_integers_of_the_host_say_where_elements_go(device):
     for i in (np.array([1, 0]), np.array([0, 1]), np.array([1, 0])):
         for found, right in zip(on(there, i), host(x, i), strict=True):
             assert_same_bits(found.get(), right)
-    with pytest.raises(UnsupportedError, match=r"node that computes .*\. Load the model without device="):
+    with pytest.raises(UnsupportedError, match=r"the shape of its result .*\. Load the model without device="):
         on(there, device.array(i))
 
 
+#: Models with nodes that have no kernel, and which these are.
+HOSTED = {
+    "the largest": ("(float[N,M] x) => (y, i) { k = Constant<value_ints=[2]>() a = Neg(x) y, i = TopK(a, k) }", "TopK"),
+    "running sums": ("(float[N,M] x) => (y) { a = Constant<value_int=1>() b = CumSum(x, a) y = Neg(b) }", "CumSum"),
+    "a loss": (
+        """(float[N,M] x) => (y) { a = Neg(x) i = ArgMax<axis=1, keepdims=0>(x)
+            b = SoftmaxCrossEntropyLoss(a, i) y = Neg(b) }""",
+        "SoftmaxCrossEntropyLoss",
+    ),
+    "gathered": ("(float[N,M] x) => (y) { i = ArgMax(x) y = GatherElements(x, i) }", "GatherElements"),
+    "of constants": (
+        """(float[N,M] x) => (y) { w = Constant<value_floats=[1.0, 0.5, 3.5, -2.0, 7.0]>()
+            i = ArgMax<axis=1>(x) y = Gather(w, i) }""",
+        "Gather",
+    ),
+    "scattered": (
+        """(float[N,M] x) => (y, z) { b = Greater(x, x) i = Cast<to=7>(b) a = Neg(x) y = ScatterElements(x, i, a)
+            z = ScatterElements<reduction="add">(x, i, a) }""",
+        "ScatterElements",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "operator"), HOSTED.values(), ids=HOSTED)
+def test_nodes_without_a_kernel(text, operator, device):
+    """The host computes them between two copies, and the model says so."""
+    model, (x,) = parser.parse_model(HEAD + text), numbers(5, (4, 5))
+    expected, on = listed(ogive.onnx.load(model)(x)), ogive.onnx.load(model, device=device)
+    assert on.ran() is None
+    for found, right in zip(listed(on(device.array(x))), expected, strict=True):
+        assert_same_bits(found.get(), right)
+    assert {node.split()[0] for node in on.ran().on_host} == {operator}
+
+
+def test_what_models_on_a_device_ran(device):
+    text = "(float[N,M] x) => (y) { a = Softmax<axis=1>(x) b = Transpose(a) y = Softmax<axis=1>(b) }"
+    model, (x,) = parser.parse_model(HEAD + text), numbers(6, (4, 5))
+    host, on = ogive.onnx.load(model), ogive.onnx.load(model, device=device)
+    assert_same_bits(on(x), host(x))
+    assert on.ran() == host.ran()
+
+
+def test_places_that_the_host_gives_need_no_plan_of_their_own(device):
+    """Rows of a table, as a language model begins: the table stays on the host, and a plan takes all tokens."""
+    text = "(int64[N] i) => (y) { w = Constant<value_floats=[1.0, 0.5, 3.5]>() a = Gather(w, i) y = Neg(a) }"
+    on = ogive.onnx.load(parser.parse_model(HEAD + text), device=device)
+    for i in ([0, 1], [2, 2], [1, -1]):
+        assert on(np.array(i)).tolist() == (-np.float32([1.0, 0.5, 3.5]))[i].tolist()
+    assert len(on._on_device._plans) == 1
+    with pytest.raises(ShapeError, match=r"^Gather node that computes 'a' .*: indices .* 7"):
+        on(np.array([0, 7]))
+
+
 @pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        (
-            "{ y = NonZero(x) }",
-            "NonZero node that computes 'y' (opset 18): it has no kernel for devices. Load the model without device=",
-        ),
-        (
-            "{ i = Cast<to=7>(x) y = Gather(x, i) }",
-            "Gather node that computes 'y' (opset 18): the places of its elements follow from values. Load the model without device=",
-        ),
-    ],
+    ("text", "node"),
+    [("y = NonZero(x)", "NonZero"), ("s = Cast<to=7>(x) a = Constant<value_float=2.0>() y = Expand(a, s)", "Expand")],
 )
-def test_nodes_without_a_kernel(text, sentence, device):
-    on = ogive.onnx.load(parser.parse_model(f"{HEAD}(float[N,M] x) => (y) {text}"), device=device)
-    x = device.array(np.ones((2, 3), np.float32))
+def test_shapes_that_follow_from_values(text, node, device):
+    on = ogive.onnx.load(parser.parse_model(f"{HEAD}(float[N] x) => (y) {{ {text} }}"), device=device)
+    x = device.array(np.ones(3, np.float32))
     with pytest.raises(UnsupportedError) as raised:
         on(x)
-    assert str(raised.value) == sentence
-    assert x.get().tolist() == [[1, 1, 1], [1, 1, 1]]
+    assert str(raised.value) == (
+        f"{node} node that computes 'y' (opset 18): the shape of its result follows from values. "
+        "Load the model without device="
+    )
+    assert x.get().tolist() == [1, 1, 1]
 
 
 def test_what_models_on_a_device_refuse(device):

@@ -1,7 +1,8 @@
 """Plans on a device: the calls of a graph over named arrays (ogive.engine.plan), all in its memory.
 
 Views are other places in the same memory. A step that only moves elements is done by finding on the host which
-element goes where: the function moves numbers of elements, once. Other functions have no kernel, and are refused.
+element goes where: the function moves numbers of elements, once, or in each run where that follows from values. Other functions
+have no kernel: the host computes them, between two copies (`DevicePlan.on_host` names them).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 
 from ogive import forking
-from ogive.devices.kernels import Driver, Kernel, Placed, RowKernel, counted, kernel, movement
+from ogive.devices.kernels import Driver, Kernel, Placed, RowKernel, counted, kernel, movement, uploaded
 from ogive.engine.plan import Call, Output
 from ogive.errors import UnsupportedError, message
 
@@ -61,10 +62,9 @@ def packed(shape: Shape, dtype: np.dtype) -> Shape:
 
 def copied(driver: Driver, array: np.ndarray) -> Placed:
     """An array of NumPy in new memory of a device, in C order."""
-    memory = driver.allocate(array.nbytes)
-    if array.nbytes:
-        driver.write(memory, np.ascontiguousarray(array))
-    return Placed(memory, array.dtype, array.shape, packed(array.shape, array.dtype))
+    return Placed(
+        uploaded(driver, np.ascontiguousarray(array)), array.dtype, array.shape, packed(array.shape, array.dtype)
+    )
 
 
 def _is_packed(placed: Placed) -> bool:
@@ -79,6 +79,10 @@ class _Step(NamedTuple):
     run: Callable[[Driver, Mapping[Hashable, Placed], list[Any] | None], None]
     reads: tuple[Hashable, ...]
     makes: tuple[Hashable, ...]
+
+
+#: Computes an array on the host of the roots of a run.
+_OnHost = Callable[[Driver, Mapping[Hashable, Placed]], np.ndarray]
 
 
 class DevicePlan:
@@ -99,6 +103,10 @@ class DevicePlan:
         self.sizes: dict[Hashable, int] = {}
         """The bytes of the roots that steps make."""
         self.steps: list[_Step] = []
+        self.kernels: list[Kernel | RowKernel] = []
+        """The kernels that steps launch, in their order."""
+        self.on_host: list[str] = []
+        """The nodes of which the host computes values, as sentences name them."""
         self.fixed: dict[Hashable, np.ndarray] = {}
         for name, array in fixed.items():
             self._fix(name, array)
@@ -135,7 +143,7 @@ class DevicePlan:
         if call.is_kernel:
             self._add_kernel(call, driver)
         elif call.kind == "view":
-            self._add_view(call)
+            self._add_view(call, driver)
         elif call.kind == "copy":
             source = self._whole(call.inputs[0], (call.output.name, "copied"))
             self._see(call.output, source._replace(strides=()))
@@ -144,19 +152,8 @@ class DevicePlan:
         elif call.kind == "filling" and call.moved:
             made = self._make(call.output.name, call.output.dtype, call.output.shape, call.output.strides)
             self._add_move(self.seen[call.moved[0]], made)
-        elif call.kind == "filling" and not call.inputs:
-            array = np.empty(call.output.shape, call.output.dtype)
-            call.function(out=array)
-            self._fix(call.output.name, array)
-            made = self._make((call.output.name, "filled"), array.dtype, array.shape, call.output.strides)
-            self._add_move(self.seen[call.output.name], made)
-            self.seen[call.output.name] = made
-        elif call.moved:
-            self._add_movement(call)
         else:
-            raise UnsupportedError(
-                message(self._node(call), "it has no kernel for devices", "", "Compute it on the processor")
-            )
+            self._add_function(call, driver)
 
     def _node(self, call: Call) -> str:
         """The beginning of a refusal."""
@@ -243,6 +240,7 @@ class DevicePlan:
                 given = [_found(operand, roots) for operand in operands]
                 compiled.run(driver, shape, given, results, parameters, on_host, ahead)
 
+        self.kernels.append(compiled)
         self.steps.append(_Step(run, tuple(o.memory for o in operands), tuple(one.memory for one in computed)))
         for source, target in zip(computed, outputs, strict=True):
             if source is not target:
@@ -268,7 +266,7 @@ class DevicePlan:
         back = tuple(int(d) for d in np.argsort(order))
         self._add_move(result._replace(shape=shape, strides=_at(natural, back)), made)
 
-    def _add_view(self, call: Call) -> None:
+    def _add_view(self, call: Call, driver: Driver) -> None:
         source, (name, shape, dtype, _) = self.seen[call.inputs[0]], call.output
         layout = call.layout
         if layout is not None and _same(source, layout.source_shape, layout.source_strides):
@@ -276,16 +274,13 @@ class DevicePlan:
             return
         is_known = all(other in self.fixed for other in call.inputs[1:])
         if not (is_known and (call.moved or layout is not None)):
-            what, way_out = (
-                "the places of its elements follow from values",
-                "Make those constants, or compute it on the processor",
-            )
-            raise UnsupportedError(message(self._node(call), what, "", way_out))
+            self._add_function(call, driver)
+            return
         if self._seen_by(call, source):
             return
         whole = self._whole(call.inputs[0], (name, "whole"))
         if whole is source or not self._seen_by(call, whole):
-            self._add_movement(replace(call, moved=call.inputs[:1]))
+            self._add_movement(replace(call, moved=call.inputs[:1]), driver)
 
     def _seen_by(self, call: Call, source: Placed) -> bool:
         """Whether the function of a call makes a view of what lies so; then it is known."""
@@ -298,7 +293,14 @@ class DevicePlan:
             self._put_view(call.output.name, source._replace(shape=made.shape, strides=made.strides, start=start))
         return is_view
 
-    def _add_movement(self, call: Call) -> None:
+    def _add_function(self, call: Call, driver: Driver) -> None:
+        """By numbers of elements, where it moves some that lie on the device."""
+        if self.fixed.keys() >= set(call.moved):
+            self._add_host(call, driver)
+        else:
+            self._add_movement(call, driver)
+
+    def _add_movement(self, call: Call, driver: Driver) -> None:
         """Elements by their numbers: 0 is zero, which some functions fill up with; then those of each operand in turn."""
         output, first = call.output, 1
         names = list(dict.fromkeys(call.moved))
@@ -316,21 +318,62 @@ class DevicePlan:
                 placed, every._replace(shape=placed.shape, strides=strides, start=first * placed.dtype.itemsize)
             )
             first += size
-        for name in call.inputs:
-            if name not in given and name not in self.fixed:
-                what = "the places of its elements follow from values"
-                raise UnsupportedError(message(self._node(call), what, "", "Compute it on the processor"))
-        places = call.function(*(given[name] if name in given else self.fixed[name] for name in call.inputs))
-        key = (output.name, "places")
-        self._fix(key, np.ascontiguousarray(places, np.int64).reshape(-1))
-        made = self._make(output.name, output.dtype, output.shape)
+        key, made = (output.name, "places"), self._make(output.name, output.dtype, output.shape)
+        reads, computed = self._computed_there(call, {**self.fixed, **given})
+        if not reads:
+            self._fix(key, computed(driver, {}))
+        else:
+            self._add_computed(call, reads, computed, self._make(key, np.dtype(np.int64), output.shape))
 
         def run(driver: Driver, roots: Mapping[Hashable, Placed], ahead: list[Any] | None) -> None:
-            if places.size:
-                own, to, by = (roots[root].memory for root in (every.memory, made.memory, key))
-                movement(driver).take(driver, own, to, by, places.size, output.dtype)
+            own, to, by = (roots[root].memory for root in (every.memory, made.memory, key))
+            movement(driver).take(driver, own, to, by, math.prod(made.shape), made.dtype)
 
         self.steps.append(_Step(run, (every.memory, key), (made.memory,)))
+
+    def _add_host(self, call: Call, driver: Driver) -> None:
+        """A function without a kernel: operands are copied to the host, and the result back."""
+        name, shape, dtype, strides = call.output
+        key = name if strides is None else (name, "computed")
+        reads, computed = self._computed_there(call, self.fixed)
+        if not reads:
+            source = self._fix(key, computed(driver, {}))
+        else:
+            source = self._make(key, dtype, shape)
+            self._add_computed(call, reads, computed, source)
+        if strides is not None:
+            self._add_move(source, self._make(name, dtype, shape, strides))
+
+    def _add_computed(self, call: Call, reads: tuple[Hashable, ...], computed: _OnHost, made: Placed) -> None:
+        """An array that the host computes in each run, in C order."""
+        self.on_host.append(self._node(call))
+
+        def run(driver: Driver, roots: Mapping[Hashable, Placed], ahead: list[Any] | None) -> None:
+            array = computed(driver, roots)
+            if array.nbytes:
+                driver.write(roots[made.memory].memory, array)
+
+        self.steps.append(_Step(run, reads, (made.memory,)))
+
+    def _computed_there(self, call: Call, known: Mapping[Hashable, np.ndarray]) -> tuple[tuple[Hashable, ...], _OnHost]:
+        """The roots that a call reads on the host, and a function that computes it of them and of known arrays."""
+        read = {name: self.seen[name] for name in call.inputs if name not in known}
+        there = {name: known[name] for name in call.inputs if name in known}
+
+        def computed(driver: Driver, roots: Mapping[Hashable, Placed]) -> np.ndarray:
+            given = {name: _found(placed, roots).on_host(driver) for name, placed in read.items()}
+            arrays = [{**there, **given}[name] for name in call.inputs]
+            if call.kind == "filling":
+                made = np.empty(call.output.shape, call.output.dtype)
+                call.function(*arrays, out=made)
+            else:
+                made = np.asarray(call.function(*arrays))
+            if made.shape != call.output.shape:
+                what, way_out = "the shape of its result follows from values", "Compute it on the processor"
+                raise UnsupportedError(message(self._node(call), what, "", way_out))
+            return np.ascontiguousarray(made).reshape(made.shape)
+
+        return tuple(placed.memory for placed in read.values()), computed
 
     def _delivered(self, number: int, name: Hashable) -> Placed:
         """A result in memory of its own."""
@@ -347,9 +390,9 @@ class DevicePlan:
         """The results, in new memory, of inputs that lie on the device.
 
         All kernels are launched before the host looks whether one has left something open. Then it runs once more, step by
-        step; and so do later runs, if that happens often.
+        step; and so do later runs, if that happens often, and plans in which the host computes.
         """
-        if self._misses < MOST_MISSES:
+        if self._misses < MOST_MISSES and not self.on_host:
             counters: list[Any] = []
             found = self._run(driver, given, counters)
             if not any(counted(driver, counter) for counter in counters):

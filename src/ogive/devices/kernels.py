@@ -34,6 +34,7 @@ __all__ = [
     "kernel",
     "kernel_text_of",
     "movement",
+    "uploaded",
 ]
 
 #: Elements of one launch: places in the list are numbers of 32 bits, and the list is read after each launch.
@@ -165,7 +166,7 @@ class Kernel:
         """Launch until all open elements are listed; the host computes them."""
         types = [np.dtype(np.uint32), *(element_type(name).numpy for name in self.made.inputs)]
         while True:
-            room, counter = self.room, _copied(driver, np.zeros(1, np.uint32))
+            room, counter = self.room, uploaded(driver, np.zeros(1, np.uint32))
             listed = [driver.allocate(t.itemsize * room) for t in types]
             driver.launch(self.elements, int(head[0]), [*head, *arguments, np.uint32(room), counter, *listed])
             if ahead is not None:
@@ -183,7 +184,7 @@ class Kernel:
     ) -> None:
         types = [element_type(name).numpy for name in self.made.inputs]
         given = (driver.read(m, t.itemsize * count).view(t) for m, t in zip(listed[1:], types, strict=True))
-        values = [_copied(driver, np.ascontiguousarray(one)) for one in on_host(*given)]
+        values = [uploaded(driver, np.ascontiguousarray(one)) for one in on_host(*given)]
         pairs = [memory for pair in zip(values, results, strict=True) for memory in pair]
         driver.launch(self.put, count, [np.int64(count), first, listed[0], *pairs])
 
@@ -216,7 +217,7 @@ class RowKernel:
         middle = [_layout(driver, lead, rows), *given, *results, *map(np.float64, parameters), memory]
         open_rows = list[int]()
         for first in range(0, size, at_once):
-            n, listed = min(size - first, at_once), _copied(driver, np.zeros(1, np.uint32))
+            n, listed = min(size - first, at_once), uploaded(driver, np.zeros(1, np.uint32))
             tail = (np.int64(one), np.uint32(at_once), listed, places)
             driver.launch(self.rows, n, [np.int64(n), np.int64(first), np.int64(count), *middle, *tail])
             if ahead is not None:
@@ -237,7 +238,7 @@ class RowKernel:
         for memory, one in zip(results, found, strict=True):
             values, width = np.ascontiguousarray(one), math.prod(one.shape[1:])
             places = np.asarray(rows, np.int64)[:, None] * width + np.arange(width)
-            movement(driver).scatter(driver, _copied(driver, values), memory, places.ravel(), values.dtype)
+            movement(driver).scatter(driver, uploaded(driver, values), memory, places.ravel(), values.dtype)
 
 
 class Movement:
@@ -257,11 +258,12 @@ class Movement:
     def take(self, driver: Driver, source: Any, target: Any, places: Any, count: int, dtype: np.dtype) -> None:
         """Elements of the source from these places, in this order; ``places`` are memory."""
         arguments = [np.int64(count), np.int32(0), places, source, target]
-        driver.launch(self.functions[f"{TAKE}_{dtype.itemsize}"], count, arguments)
+        if count:
+            driver.launch(self.functions[f"{TAKE}_{dtype.itemsize}"], count, arguments)
 
     def scatter(self, driver: Driver, source: Any, target: Any, places: np.ndarray, dtype: np.dtype) -> None:
         """Elements of the source to these places, in this order."""
-        arguments = [np.int64(places.size), np.int32(1), _copied(driver, places), source, target]
+        arguments = [np.int64(places.size), np.int32(1), uploaded(driver, places), source, target]
         driver.launch(self.functions[f"{TAKE}_{dtype.itemsize}"], places.size, arguments)
 
 
@@ -270,8 +272,8 @@ def counted(driver: Driver, counter: Any) -> int:
     return int(driver.read(counter, 4).view(np.uint32)[0])
 
 
-def _copied(driver: Driver, array: np.ndarray) -> Any:
-    """Memory with an array."""
+def uploaded(driver: Driver, array: np.ndarray) -> Any:
+    """Memory with a contiguous array."""
     memory = driver.allocate(array.nbytes)
     if array.nbytes:
         driver.write(memory, array)
@@ -284,7 +286,7 @@ def _layout(driver: Driver, shape: tuple[int, ...], operands: Sequence[Placed]) 
     layout = [len(dims), *dims]
     for operand, distances in zip(operands, steps, strict=True):
         layout += [operand.start // operand.dtype.itemsize, *distances]
-    return _copied(driver, np.array(layout, np.int64))
+    return uploaded(driver, np.array(layout, np.int64))
 
 
 def _merged(shape: tuple[int, ...], steps: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:

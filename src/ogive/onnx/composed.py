@@ -117,7 +117,7 @@ def _window(node: OnnxNode, _: Types) -> Outputs:
     if found is None or found.element is None:
         raise ModelError(message(node.label, f"output_datatype is {number}", "a type of numbers"))
     compute = partial(_windowed, node.operator, found.type, bool(node.attributes["periodic"]))
-    return (NodeFunction(node.operands, compute, found.type),)
+    return (NodeFunction(node.operands, compute, found.type, shaping=node.operands),)
 
 
 #: Places in a window, and in an axis of a grid, are integers of 32 bits.
@@ -153,7 +153,8 @@ def _point(name: str, kind: ElementType) -> np.ufunc:
 
 def _affine_grid(node: OnnxNode, types: Types) -> Outputs:
     assert types[0] is not None
-    return (NodeFunction(node.operands, partial(_grid, bool(node.attributes["align_corners"])), types[0]),)
+    compute = partial(_grid, bool(node.attributes["align_corners"]))
+    return (NodeFunction(node.operands, compute, types[0], shaping=node.operands[1:]),)
 
 
 def _grid(align_corners: bool, theta: np.ndarray, size: np.ndarray) -> np.ndarray:
@@ -197,7 +198,8 @@ def _position(axes: int, kind: ElementType) -> np.ufunc:
 
 def _center_crop_pad(node: OnnxNode, types: Types) -> Outputs:
     assert types[0] is not None
-    return (NodeFunction(node.operands, partial(center_crop_pad, axes=node.attributes.get("axes")), types[0]),)
+    compute, (data, shape) = partial(center_crop_pad, axes=node.attributes.get("axes")), node.operands
+    return (NodeFunction(node.operands, compute, types[0], moved=(data,), shaping=(shape,)),)
 
 
 # ---- rotary embeddings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from ogive.onnx import elementwise, quantisation
 from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.casting import convert, from_text, to_text, with_bits_of
 from ogive.onnx.data_types import DATA_TYPES, data_type, data_type_of, element_types
-from ogive.onnx.movement import COPIES, KEEP_ORDER, MOVED, MOVEMENTS, SHAPE_ONLY
+from ogive.onnx.movement import COPIES, KEEP_ORDER, MOVED, MOVEMENTS, SHAPE_ONLY, SHAPING
 from ogive.onnx.multiple_outputs import SEVERAL, without_marks
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import (
@@ -119,13 +119,21 @@ def _movement(node: OnnxNode, output_type: str | None) -> NodeComputation:
         keeps_order=node.operator in KEEP_ORDER,
         shape_only=node.operator in SHAPE_ONLY,
         moved=_moved(node),
+        shaping=_at(node, SHAPING.get(node.operator, ())),
     )
 
 
 def _moved(node: OnnxNode) -> tuple[str, ...]:
     """The operands whose elements it moves."""
     places = MOVED.get(node.operator, ())
-    given = node.inputs if places is None else [node.inputs[k] for k in places if k < len(node.inputs)]
+    if node.attributes.get("reduction", "none") != "none" or node.attributes.get("value"):
+        return ()  # it computes, or has a number of its own
+    return _at(node, range(len(node.inputs)) if places is None else places)
+
+
+def _at(node: OnnxNode, places: Iterable[int]) -> tuple[str, ...]:
+    """The inputs that are given at these places."""
+    given = (node.inputs[k] for k in places if k < len(node.inputs))
     return tuple(value for value in given if value is not None)
 
 
@@ -133,9 +141,9 @@ def _copy(node: OnnxNode, function: Callable[..., np.ndarray], output_type: str 
     """A function that gets the inputs by place, with None for those that are left out, and the attributes by name."""
     assert output_type is not None
     attributes = without_marks(node.attributes)
-    return NodeFunction(
-        node.operands, partial(_by_place, function, node.inputs, attributes), output_type, moved=_moved(node)
-    )
+    compute = partial(_by_place, function, node.inputs, attributes)
+    shaping = _at(node, SHAPING.get(node.operator, ()))
+    return NodeFunction(node.operands, compute, output_type, moved=_moved(node), shaping=shaping)
 
 
 #: Running sums and products.
@@ -186,7 +194,7 @@ def _reduction(node: OnnxNode, output_type: str | None) -> NodeComputation:
     kinds = element_types((node.input_types[0],))
     formula = None if kinds is None else row_formula(node.operator, kinds[0])
     if formula is None or attributes.get("select_last_index"):
-        return NodeFunction(node.operands, function, output_type)
+        return NodeFunction(node.operands, function, output_type, shaping=node.operands[1:])
 
     def arrange(shapes: Sequence[tuple[int, ...]], others: Sequence[np.ndarray]) -> Arrangement | None:
         (shape,) = shapes
@@ -195,7 +203,8 @@ def _reduction(node: OnnxNode, output_type: str | None) -> NodeComputation:
         return arrangement(shape, **{**attributes, **dict(zip(names, others, strict=True))})
 
     row_wise = RowWiseNode(node.operands[:1], formula.outputs[0], formula)
-    return ArrangedRows(node.operands, function, output_type, row_wise=row_wise, arrange=arrange)
+    shaping = node.operands[1:]
+    return ArrangedRows(node.operands, function, output_type, shaping=shaping, row_wise=row_wise, arrange=arrange)
 
 
 def _by_name(

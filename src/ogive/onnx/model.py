@@ -96,7 +96,8 @@ def load(
 
     With ``device="opencl:0"``, or what `ogive.device` gives, kernels run on that device, with the same bits: its arrays in,
     its arrays out, and nothing between two kernels goes to the host. NumPy's arrays are copied there, and results back.
-    The first run for new shapes refuses nodes that have no kernel there.
+    Nodes without a kernel there, such as TopK and losses of labels, are computed by the host between two copies:
+    `Model.ran` names them. The first run for new shapes refuses nodes whose shape follows from values, such as NonZero.
 
     ``partial=True`` also takes models with nodes that Ogive does not have: ONNX Runtime computes those, and the result
     is a `PartialModel`. A function in its place gets each such part, an ``onnx.ModelProto``, and returns what computes
@@ -318,7 +319,10 @@ class Model(ModelCall):
     def ran(self, outputs: Sequence[str] | None = None) -> Ran | None:
         """The work of the last run for these outputs (all of them by default); None before the first."""
         wanted = self.output_names if outputs is None else tuple(outputs)
-        runner = self._runners.get(tuple(name for name in self.output_names if name in wanted))
+        names = tuple(name for name in self.output_names if name in wanted)
+        if self._on_device is not None:
+            return self._on_device.ran(names)
+        runner = self._runners.get(names)
         return None if runner is None else runner.ran()
 
     def _results(

@@ -8,7 +8,7 @@ import numpy as np
 
 from ogive.movement import copies, views
 
-__all__ = ["COPIES", "KEEP_ORDER", "MOVED", "MOVEMENTS", "SHAPE_ONLY"]
+__all__ = ["COPIES", "KEEP_ORDER", "MOVED", "MOVEMENTS", "SHAPE_ONLY", "SHAPING"]
 
 #: Those that see the elements in another way: the rest of the inputs by the names that the schemas give them.
 MOVEMENTS: dict[str, Callable[..., np.ndarray]] = {
@@ -57,5 +57,17 @@ MOVED: dict[str, tuple[int, ...] | None] = {
     **dict.fromkeys(("Compress", "DepthToSpace", "Gather", "GatherElements", "GatherND", "ReverseSequence"), (0,)),
     **dict.fromkeys(("SpaceToDepth", "Tile", "Trilu"), (0,)),
     "Concat": None,
+    "OneHot": (2,),
     "Pad": (0, 2),
+    **dict.fromkeys(("Scatter", "ScatterElements", "ScatterND"), (0, 2)),
+}
+
+#: The inputs, by place, whose values the shape of the result follows from.
+SHAPING: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(("ConstantOfShape", "NonZero"), (0,)),
+    **dict.fromkeys(("Compress", "Expand", "OneHot", "Reshape", "Squeeze", "Unsqueeze"), (1,)),
+    "Pad": (1, 3),
+    "Range": (0, 1, 2),
+    "Slice": (1, 2, 3, 4),
+    "Tile": (1, 2),
 }

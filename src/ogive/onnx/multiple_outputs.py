@@ -41,7 +41,8 @@ def _split(node: OnnxNode, types: Sequence[str | None]) -> Outputs:
     for i, kind in enumerate(types):
         assert kind is not None
         part = partial(_part, i, count, axis, sizes, asked is not None)
-        made.append(NodeFunction(node.operands, part, kind, is_view=True, moved=node.operands[:1]))
+        moved, shaping = node.operands[:1], node.operands[1:]
+        made.append(NodeFunction(node.operands, part, kind, is_view=True, moved=moved, shaping=shaping))
     return made
 
 
@@ -64,7 +65,7 @@ def _topk(node: OnnxNode, types: Sequence[str | None]) -> Outputs:
     for wants_indices, kind in zip((False, True), types, strict=False):
         assert kind is not None
         function = partial(_top, k, attributes, wants_indices)
-        made.append(NodeFunction(node.operands, function, kind))
+        made.append(NodeFunction(node.operands, function, kind, shaping=node.operands[1:]))
     return made
 
 

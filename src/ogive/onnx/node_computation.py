@@ -72,6 +72,8 @@ class NodeFunction:
     """Whether nothing but the shape of the operand is looked at."""
     moved: tuple[str, ...] = ()
     """The operands whose elements it moves, changing none; it may put zeros beside them."""
+    shaping: tuple[str, ...] = ()
+    """The operands whose values the shape of the output follows from."""
 
 
 @dataclass(frozen=True, eq=False)

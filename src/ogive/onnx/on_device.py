@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from ogive.errors import UnsupportedError, message
 from ogive.onnx.arguments import checked_inputs
 from ogive.onnx.checked_graph import CheckedGraph
 from ogive.onnx.outline import Outline, outline
-from ogive.onnx.runner import MOST_PLANS
+from ogive.onnx.runner import MOST_PLANS, Ran
 from ogive.onnx.tracing import trace
 
 __all__ = ["DeviceRunner"]
@@ -25,7 +25,7 @@ __all__ = ["DeviceRunner"]
 class DeviceRunner:
     """Runs a checked graph on a device: its arrays in, its arrays out. NumPy's arrays are copied there, and the results back.
 
-    The first run for new shapes finds the plan, and refuses nodes that have no kernel.
+    The first run for new shapes finds the plan, and refuses nodes of which no input says the shape of what they make.
     """
 
     def __init__(self, graph: CheckedGraph, name: str, device: Device, memory_limit: int, *, fuse: bool) -> None:
@@ -34,8 +34,18 @@ class DeviceRunner:
         self._outlines: dict[tuple[str, ...], Outline] = {}
         self._plans: OrderedDict[Any, DevicePlan] = OrderedDict()
         self._steering: dict[Any, Iterable[str]] = {}
-        """By shapes the inputs that steer where elements go: their values are part of the plan."""
+        """By shapes, and what lies on the device, the inputs that steer where elements go: the plan is for their values."""
+        self._latest: dict[tuple[str, ...], DevicePlan] = {}
         self._lock = forking.lock()
+
+    def ran(self, outputs: tuple[str, ...]) -> Ran | None:
+        """The work of the last run for these outputs; None before the first."""
+        plan = self._latest.get(outputs)
+        if plan is None:
+            return None
+        kernels, others = plan.kernels, len(plan.steps) - len(plan.kernels)
+        types, on_host = self._outlines[outputs].computed_types, tuple(dict.fromkeys(plan.on_host))
+        return Ran(len(set(map(id, kernels))), len(kernels), others, types, on_host)
 
     def results(self, inputs: Mapping[str, Any], outputs: tuple[str, ...]) -> list[Any]:
         """The outputs of these names, for inputs by name."""
@@ -58,16 +68,17 @@ class DeviceRunner:
                 for name, value in arrays.items()
                 if value is not None
             }
-            found = plan.run(driver, placed)
+            found, self._latest[outputs] = plan.run(driver, placed), plan
             return [device.wrapped(one) if there else np.array(one.on_host(driver), order="C") for one in found]
 
     def _plan(
-        self, driver: Driver, outputs: tuple[str, ...], arrays: Mapping[str, Any], there: Container[str]
+        self, driver: Driver, outputs: tuple[str, ...], arrays: Mapping[str, Any], there: Collection[str]
     ) -> DevicePlan:
         """The plan for inputs of these shapes; where shapes follow from integers that the host gives, for their values too."""
         shapes = outputs, tuple(None if value is None else value.shape for value in arrays.values())
         with self._lock:
-            steering = self._steering.get(shapes, {})
+            key = shapes, frozenset(there)
+            steering = self._steering.get(key, {})
             try:
                 return self._kept(driver, shapes, arrays, steering)
             except UnsupportedError:
@@ -75,7 +86,7 @@ class DeviceRunner:
                 if steering or not few:
                     raise
             plan = self._kept(driver, shapes, arrays, few)
-            self._steering[shapes] = few
+            self._steering[key] = few
             return plan
 
     def _kept(self, driver: Driver, shapes: Any, arrays: Mapping[str, Any], steering: Iterable[str]) -> DevicePlan:

@@ -41,6 +41,12 @@ class Outline:
     kernels: dict[tuple[Hashable, ...], np.ufunc]
     lock: Lock
 
+    @property
+    def computed_types(self) -> tuple[str, ...]:
+        """The element types of its values, as NumPy calls them."""
+        used = {value for step in self.steps for value in (step.output, *step.made.operands)}
+        return tuple(sorted({self.types[value].name for value in used if value in self.types}))
+
     def kernel(self, group: FusionGroup) -> np.ufunc:
         """The ufunc of a fusion group, compiled when it is first called. Equal groups share it."""
         # The outline keeps what the keys of computations are made of. 0.0 is not -0.0.

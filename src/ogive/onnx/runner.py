@@ -36,6 +36,8 @@ class Ran:
     """Calls of other functions, and copies: rows, reductions, movement of data. Views are none."""
     types: tuple[str, ...]
     """The element types that it computed with, as NumPy calls them."""
+    on_host: tuple[str, ...] = ()
+    """On a device the nodes that have no kernel there: the host computed what they make, between two copies."""
 
 
 class Runner:
@@ -122,14 +124,12 @@ class Runner:
         if plan is None:
             return None
         kernels = [call for call, is_kernel, *_ in plan.steps if is_kernel]
-        used = {value for step in self.outline.steps for value in (step.output, *step.made.operands)}
-        types = {self.outline.types[value].name for value in used if value in self.outline.types}
         functions = [
             None
             for what, is_kernel, inputs, _, ((place, *_), *_), _ in plan.steps
             if not is_kernel and place != "view" and (what is not None or inputs)
         ]
-        return Ran(len({id(k) for k in kernels}), len(kernels), len(functions), tuple(sorted(types)))
+        return Ran(len({id(k) for k in kernels}), len(kernels), len(functions), self.outline.computed_types)
 
     def _use(self, key: tuple[Any, ...]) -> None:
         """Make a plan the last one used; the one before gives its memory back if that is much."""

@@ -373,7 +373,7 @@ class _Trace:
             return
         self._compute(made.operands)
         if not self.computes:
-            self._check_for_device(step.label, made)
+            made = self._for_device(step.label, made)
         arrays = [self.values[value] for value in made.operands]
         out = self._new_array(step.label, step.output, arrays[0].shape, arrays[0].dtype) if made.fills else None
         array = _called(step.label, made.function, *arrays, out=out)
@@ -386,12 +386,13 @@ class _Trace:
         """Whether it is the same in every run; for a device an array without elements too."""
         return value in self.record.fixed or not (self.computes or math.prod(self.shapes[value]))
 
-    def _check_for_device(self, label: str, made: NodeFunction) -> None:
-        """Refuse what a device cannot do, and what follows from values that are not known here."""
-        unknown = [value for value in made.operands if not self._is_known(value)]
-        if unknown and not set(unknown) <= set(made.moved):
-            what = "the places of its elements follow from values" if made.moved else "it has no kernel for devices"
-            raise UnsupportedError(message(label, what, "", "Load the model without device="))
+    def _for_device(self, label: str, made: NodeFunction) -> NodeFunction:
+        """A function as a device has it computed: no view, if it looks at values. Refused where these decide the shape."""
+        unknown = {value for value in made.operands if not self._is_known(value)}
+        if unknown & set(made.shaping):
+            what, way_out = "the shape of its result follows from values", "Load the model without device="
+            raise UnsupportedError(message(label, what, "", way_out))
+        return made if unknown <= set(made.moved) else replace(made, is_view=False, keeps_order=False)
 
     def _keep(self, label: str, made: NodeFunction, output: str, array: np.ndarray) -> None:
         """Record what a function made."""
