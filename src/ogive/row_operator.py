@@ -19,7 +19,7 @@ from ogive.forking import cached_property
 from ogive.operator import Operator, check_at_once
 from ogive.signature import NUMPY_KEYWORDS, Constraint, Signature, TypeLike, element_types_given, in_order
 
-__all__ = ["RowOperator", "RowReduction", "row_operator"]
+__all__ = ["LabelledReduction", "RowOperator", "RowReduction", "row_operator"]
 
 LAST = -1
 
@@ -332,6 +332,45 @@ class RowReduction(RowOperator):
         super()._check_formula(choices)
 
 
+class LabelledReduction(RowReduction):
+    """A reduction whose last tensor is a distribution over the row, for which whole numbers may stand: labels.
+
+    They have the shape of the result. A label is the distribution of a one and zeros.
+    """
+
+    def __call__(self, *tensors: Any, **keywords: Any) -> Any:
+        return super().__call__(*self.without_labels(tensors, keywords), **keywords)
+
+    def without_labels(self, tensors: tuple[Any, ...], keywords: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The tensors, with a distribution in place of labels."""
+        axis = keywords.get("axis", LAST)
+        if len(tensors) < 2 or any(type(one) not in _MAY_HAVE_LABELS for one in tensors[-2:]) or type(axis) is not int:
+            return tensors
+        try:
+            x, labels = map(np.asarray, tensors[-2:])
+        except ValueError:  # lists of several lengths, which NumPy refuses
+            return tensors
+        if labels.dtype.kind not in "iu" or labels.ndim != x.ndim - 1 or not -x.ndim <= axis < x.ndim:
+            return tensors
+        name, count = self.tensors[-1], x.shape[axis]
+        wanted = tuple(size for place, size in enumerate(x.shape) if place != axis % x.ndim)
+        if labels.shape != wanted:
+            what = f"{name} has labels of shape {labels.shape}, and {self.tensors[-2]} the shape {x.shape}"
+            way_out = "A distribution is of floating-point numbers"
+            raise ShapeError(message(self.name, what, f"a label for each row: {wanted}", way_out))
+        if labels.size and not (labels.min() >= 0 and labels.max() < count):
+            wrong = labels[(labels < 0) | (labels >= count)].flat[0]
+            what = f"{name} has the label {wrong}, and rows have {count} element{'' if count == 1 else 's'}"
+            raise ParameterError(message(self.name, what, "labels from 0 on, below the length of a row"))
+        distribution = np.zeros(x.shape, x.dtype)
+        np.put_along_axis(distribution, np.expand_dims(labels, axis), 1, axis)
+        return *tensors[:-1], distribution
+
+
+#: Types of tensors among which labels are looked for.
+_MAY_HAVE_LABELS = frozenset({np.ndarray, list, tuple, int, np.int64, np.int32})
+
+
 def _is_last(axis: Any) -> bool:
     return type(axis) is int and axis == LAST
 
@@ -346,6 +385,7 @@ def row_operator(
     types: Iterable[TypeLike] = ...,
     constraints: Mapping[str, Constraint] = ...,
     reduces: bool = ...,
+    labels: bool = ...,
     doubles: Callable[..., Any] | None = ...,
     left_out: LeftOut | None = ...,
     onnx: str | None = ...,
@@ -360,6 +400,7 @@ def row_operator(
     types: Iterable[TypeLike] = FLOATS,
     constraints: Mapping[str, Constraint] | None = None,
     reduces: bool = False,
+    labels: bool = False,
     doubles: Callable[..., Any] | None = None,
     left_out: LeftOut | None = None,
     onnx: str | None = None,
@@ -367,7 +408,8 @@ def row_operator(
 ) -> Any:
     """Make a row-wise operator of a formula that uses ``row_max``, ``row_sum`` and the like.
 
-    With ``reduces`` the formula makes one number of a row, and results have no axis for it. ``types`` and ``constraints``
+    With ``reduces`` the formula makes one number of a row, and results have no axis for it. With ``labels`` as well, calls on
+    NumPy's arrays take whole numbers for the last tensor: each stands for a row of zeros with a one at its place. ``types`` and ``constraints``
     are those of :func:`ogive.operator`. ``doubles`` is the formula for float64, if that is another: the same real number,
     without what overflows and underflows on the way.
 
@@ -394,7 +436,7 @@ def row_operator(
         def signatures(tensors: tuple[str, ...]) -> Iterable[Signature]:
             return [Signature((t,) * len(tensors), (t,)) for t in in_order(listed)]
 
-        kind = RowReduction if reduces else RowOperator
+        kind = LabelledReduction if reduces and labels else RowReduction if reduces else RowOperator
         options: dict[str, Any] = {"doubles": doubles, "left_out": left_out, "onnx": onnx, "directml": directml}
         made = kind(function, signatures, constraints or {}, **options)
         check_at_once(made)

@@ -1,6 +1,7 @@
 """Operators that make one number of a row: the catalogue's logsumexp, and operators of one's own."""
 
 import copy
+import math
 import pickle
 
 import numpy as np
@@ -179,6 +180,56 @@ def test_gradients_of_gradients():
     mean = (upstream * p).sum(-1)
     np.testing.assert_allclose(of_gradient, mean, rtol=1e-13)
     np.testing.assert_allclose(of_x, G[..., None] * p * (upstream - mean[..., None]), rtol=1e-12, atol=1e-15)
+
+
+# ---- labels
+
+
+def test_labels_stand_for_distributions():
+    """Integers of any type, along any axis, and lists of them; results have the type of the rows, and so have gradients."""
+    x = (X - X[0, 0, 0]).astype(np.float32)
+    for axis in (-1, 0, 1):
+        labels = np.arange(math.prod(x.shape) // x.shape[axis]) % x.shape[axis]
+        labels = labels.reshape(np.delete(x.shape, axis))
+        distribution = np.moveaxis(np.eye(x.shape[axis], dtype=np.float32)[labels], -1, axis)
+        expected = ogive.cross_entropy(x, distribution, axis=axis)
+        for given in (labels, labels.astype(np.uint8), labels.tolist()):
+            found = ogive.cross_entropy(x, given, axis=axis)
+            assert found.dtype == np.float32
+            np.testing.assert_array_equal(found, expected)
+    distribution = np.eye(x.shape[-1], dtype=np.float32)[labels := np.zeros(x.shape[:-1], int)]
+    upstream = np.ones(x.shape[:-1], np.float32)
+    of_x = ogive.vjp(ogive.cross_entropy, ["x"])
+    np.testing.assert_array_equal(of_x(upstream, x, labels), of_x(upstream, x, distribution))
+    np.testing.assert_array_equal(
+        ogive.cross_entropy.fast(x, labels, keepdims=True), ogive.cross_entropy.fast(x, distribution, keepdims=True)
+    )
+    assert ogive.cross_entropy([1.0, 2.0], 1) == ogive.cross_entropy([1.0, 2.0], [0.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind", "text"),
+    [
+        (
+            [0, 3],
+            ParameterError,
+            "target has the label 3, and rows have 3 elements; allowed: labels from 0 on, below the",
+        ),
+        (
+            [-1, 0],
+            ParameterError,
+            "target has the label -1, and rows have 3 elements; allowed: labels from 0 on, below",
+        ),
+        (
+            [0, 1, 2],
+            ShapeError,
+            r"target has labels of shape \(3,\), and x the shape \(2, 3\); allowed: a label for each",
+        ),
+    ],
+)
+def test_labels_without_a_place(labels, kind, text):
+    with pytest.raises(kind, match=f"^cross_entropy: {text}"):
+        ogive.cross_entropy(np.eye(2, 3), labels)
 
 
 # ---- elsewhere

@@ -462,8 +462,13 @@ def _norm(x: list[Any]) -> list[Any]:
     return [v / norm if norm else v for v in x]
 
 
-#: Normalisations of rows of several tensors: of these the kernels are compared.
+def _cross_entropy(x: list[Any], target: list[Any]) -> list[Any]:
+    return [-sum((t * y for t, y in zip(target, _log_softmax(x), strict=True)), mpfr(0))]
+
+
+#: Normalisations of rows, and a loss, of several tensors: of these the kernels are compared.
 NORMALISATIONS: dict[str, tuple[int, Callable[..., list[Any]]]] = {
+    "cross_entropy": (2, _cross_entropy),
     "layer_normalization": (3, _layer),
     "lp_normalization": (1, _norm),
     "mean_variance_normalization": (1, _normal),

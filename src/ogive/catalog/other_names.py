@@ -41,10 +41,7 @@ OTHER_NAMES: dict[str, dict[str, Theirs]] = {
         "prelu reciprocal relu relu6 remainder round rsqrt sigmoid sign silu sin sinh softmax softmin softshrink "
         "softsign sqrt square sub subtract tan tanh tanhshrink true_divide trunc where",
         LeakyReLU=("leaky_relu", "negative_slope is alpha"),
-        cross_entropy=(
-            "cross_entropy",
-            "of class probabilities, without a reduction; labels are np.eye(classes)[labels]",
-        ),
+        cross_entropy=("cross_entropy", "of class probabilities or labels, without a reduction"),
         heaviside=("heaviside", "values is at_zero"),
         LogSigmoid="log_sigmoid",
         LogSoftmax="log_softmax",

@@ -25,7 +25,7 @@ from ogive.errors import ArgumentError, message, shapes_apart
 from ogive.expression import Term, lift
 from ogive.forking import cached_property
 from ogive.operator import Operator
-from ogive.row_operator import RowOperator
+from ogive.row_operator import LabelledReduction, RowOperator
 from ogive.signature import Signature
 
 __all__ = ["Gradients", "ReductionGradients", "RowGradients"]
@@ -367,6 +367,8 @@ class ReductionGradients(RowGradients):
             return super().__call__(*tensors, **keywords)
         if "where" in keywords and self.masks is not None:
             return self._masked(tensors, keywords)
+        if isinstance(self.source, LabelledReduction):
+            tensors = self.source.without_labels(tensors, keywords)
         if any(type(tensor) not in PLAIN for tensor in tensors):
             result = call_with_sums(self, tensors, keywords)
             if result is not NOT_ONE:
