@@ -142,8 +142,10 @@ def _row(case: Case | ModelCase, outcome: Outcome) -> dict[str, Any]:
     row = asdict(case) | {"elements": case.elements} | measured
     itemsize = np.dtype(case.dtype).itemsize
     row["bytes"] = itemsize * (sum(int(np.prod(shape)) for shape in case.shapes) + case.elements)
-    if case.section in ("fast", "float32", "float16", "bfloat16", "softmax") and not case.in_place:
+    if case.section in ("fast", "float32", "float16", "bfloat16", "softmax", "xnnpack") and not case.in_place:
         row["errors"] = _errors(case, outcome.results)
+    if case.section == "xnnpack":
+        row["clock"] = _clock()
     return row
 
 
@@ -214,11 +216,20 @@ def _updated(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[di
 
 
 def _processor() -> str:
+    return _cpuinfo("model name") or platform.processor() or platform.machine()
+
+
+def _clock() -> float:
+    """Hertz, as Linux states it; NaN elsewhere."""
+    return 1e6 * float(_cpuinfo("cpu MHz") or "nan")
+
+
+def _cpuinfo(key: str) -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith(key))
     except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
+        return ""
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 import ml_dtypes  # noqa: F401  # by it NumPy knows the name of bfloat16
 import numpy as np
 
+from ogive.peers.expressions import LITERT
+
 __all__ = ["ARRAY_SECTIONS", "SIZES", "Case", "cases"]
 
 SIZES = (16, 1 << 10, 1 << 16, 1 << 20, 1 << 24)
@@ -171,6 +173,15 @@ def _layouts() -> Iterator[Case]:
             yield Case("layouts", name, ("x",), (square,), parameters, layout=layout)
 
 
+def _xnnpack(sizes: tuple[int, ...]) -> Iterator[Case]:
+    """The operators that XNNPACK has."""
+    for size in (size for size in sizes if 1 << 16 <= size <= 1 << 20):
+        for name in (name for name in LITERT if name in _OPERATORS):
+            names, parameters = _OPERATORS[name]
+            yield Case("xnnpack", name, names, ((size,),), tuple(parameters.items()))
+        yield Case("xnnpack", "softmax", ("x",), ((size >> 10, 1 << 10),))
+
+
 def _copy() -> Iterator[Case]:
     """Arrays larger than any cache: what moving the memory costs is what there is to compare with."""
     for name in ("relu", "shrink", "celu", "sigmoid", "gelu"):
@@ -189,6 +200,7 @@ ARRAY_SECTIONS = {
     "softmax": lambda sizes: _softmax(),
     "layouts": lambda sizes: _layouts(),
     "copy": lambda sizes: _copy(),
+    "xnnpack": _xnnpack,
 }
 
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from benchmarks.cases import Case
-from ogive.peers.expressions import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO, expression
+from ogive.peers.expressions import JAX, LITERT, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO, expression
 
 __all__ = [
     "PEERS",
@@ -274,6 +274,45 @@ def by_openvino(model: bytes, case: Timed, arrays: Arrays, outs: Arrays) -> Prep
     return Prepared("request.infer()", names, lambda: flat(outs), _restorer(case, outs[0]))
 
 
+def _litert(case: Case, arrays: Arrays) -> Prepared | None:
+    """One operator of XNNPACK, in a model of LiteRT's format."""
+    if case.operator not in LITERT or case.in_place:
+        return None
+    import flatbuffers
+    from ai_edge_litert import schema_py_generated as schema
+    from ai_edge_litert.interpreter import Interpreter
+
+    kind, attributes = LITERT[case.operator]
+    code, graph, operator = schema.OperatorCodeT(), schema.SubGraphT(), schema.OperatorT()
+    code.builtinCode = getattr(schema.BuiltinOperator, kind)
+    code.deprecatedBuiltinCode, code.version = min(code.builtinCode, 127), 1
+    graph.tensors = []
+    for name, shape in (*zip(case.names, case.shapes, strict=True), ("result", case.result_shape)):
+        tensor = schema.TensorT()
+        tensor.name, tensor.shape, tensor.type, tensor.buffer = name, list(shape), schema.TensorType.FLOAT32, 0
+        graph.tensors.append(tensor)
+    graph.inputs, graph.outputs = list(range(len(arrays))), [len(arrays)]
+    operator.opcodeIndex, operator.inputs, operator.outputs = 0, graph.inputs, graph.outputs
+    if attributes:
+        options = f"{kind.title().replace('_', '')}Options"
+        operator.builtinOptionsType = getattr(schema.BuiltinOptions, options)
+        operator.builtinOptions = getattr(schema, f"{options}T")()
+        vars(operator.builtinOptions).update(attributes)
+    graph.operators = [operator]
+    model = schema.ModelT()
+    model.version, model.operatorCodes, model.subgraphs, model.buffers = 3, [code], [graph], [schema.BufferT()]
+    builder = flatbuffers.Builder()
+    builder.Finish(model.Pack(builder), b"TFL3")
+    interpreter = Interpreter(model_content=bytes(builder.Output()), num_threads=case.threads)
+    interpreter.allocate_tensors()
+    if not any(step["op_name"] == "DELEGATE" for step in interpreter._get_ops_details()):
+        return None  # a kernel of LiteRT's own
+    for index, array in enumerate(arrays):
+        interpreter.set_tensor(index, array)
+    names = {"interpreter": interpreter}
+    return Prepared("interpreter.invoke()", names, lambda: interpreter.get_tensor(len(arrays)).copy())
+
+
 def _jax(case: Case, arrays: Arrays) -> Prepared | None:
     if case.operator not in JAX:
         return None
@@ -325,18 +364,26 @@ PEERS: Peers[Case] = {
     "openvino": (("openvino", "onnx"), _openvino),
     "jax": (("jax",), _jax),
     "numexpr": (("numexpr",), _numexpr),
+    "litert": (("ai_edge_litert", "flatbuffers"), _litert),
     "copyto": (("numpy",), _numpy),
 }
 
 
-#: The peers that take part in some sections; "exact" in that of the fast contract only. The others compute nothing in bfloat16.
-TAKING_PART = {"fast": ("ogive", "exact", "torch", "onnxruntime"), "bfloat16": ("ogive", "torch", "jax", "copyto")}
+#: The peers that take part in some sections. The others compute nothing in bfloat16.
+TAKING_PART = {
+    "fast": ("ogive", "exact", "torch", "onnxruntime"),
+    "bfloat16": ("ogive", "torch", "jax", "copyto"),
+    "xnnpack": ("ogive", "litert"),
+}
+
+#: Peers that take part where they are named only.
+ELSEWHERE = ("exact", "litert")
 
 
 def of_section(peers: Sequence[str], section: str) -> list[str]:
     """Those that a section compares."""
     taking_part = TAKING_PART.get(section)
-    return [peer for peer in peers if (peer != "exact" if taking_part is None else peer in taking_part)]
+    return [peer for peer in peers if (peer not in ELSEWHERE if taking_part is None else peer in taking_part)]
 
 
 def installed(peers: Mapping[str, tuple[tuple[str, ...], object]]) -> tuple[list[str], list[str]]:

@@ -100,7 +100,15 @@ def _cell(row: Row | None) -> str:
 
 
 #: Names for narrow columns.
-SHORT = {"torch": "T", "torch.compile": "C", "onnxruntime": "R", "openvino": "V", "jax": "J", "numexpr": "N"}
+SHORT = {
+    "torch": "T",
+    "torch.compile": "C",
+    "onnxruntime": "R",
+    "openvino": "V",
+    "jax": "J",
+    "numexpr": "N",
+    "litert": "X",
+}
 
 
 def _errors(by_size: dict[int, Row]) -> str:
@@ -193,6 +201,20 @@ def _models(title: str, rows: list[Row]) -> list[Table]:
     if cells:
         made.append(Table("Cells below 1.0", ["model", "elements", "cell", "error, ULP"], cells))
     return made
+
+
+def _cycles(title: str, rows: list[Row]) -> list[Table]:
+    """Both times, and both in cycles for 16 elements of one thread, by the clock that the system states."""
+    peers = ("ogive", "litert")
+    rows = [row for row in rows if row["seconds"].keys() >= {*peers}]
+    lines = []
+    for row in rows:
+        cycles = [row["seconds"][p] * row["clock"] * row["threads"] * 16 / row["elements"] for p in peers]
+        errors = " / ".join(_error(row["errors"][peer]) for peer in peers if peer in row["errors"])
+        shown = [duration(row["seconds"]["ogive"]), f"{ratio(row):.2f}x", *(f"{count:.1f}" for count in cycles), errors]
+        lines.append([row["operator"], size_name(row["elements"]), *shown])
+    header = ["operator", "elements", "ogive", "XNNPACK / ogive", "cycles", "XNNPACK's", "errors, ULP"]
+    return [Table(title, header, lines, _summary(rows))]
 
 
 def _starts(title: str, rows: list[Row]) -> list[Table]:
@@ -292,6 +314,7 @@ _MAKERS = {
     "softmax": ("Rows", _by_peer),
     "layouts": ("Broadcast and strided", _by_peer),
     "copy": ("Next to a copy", _by_peer),
+    "xnnpack": ("Beside XNNPACK, and cycles for 16 elements", _cycles),
     "models": ("Models", _models),
     "price": ("Nanoseconds an element", _prices),
     "start": ("Starting", _starts),

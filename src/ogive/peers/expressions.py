@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["JAX", "NUMEXPR", "ONNX", "TORCH", "TORCH_INTO", "TORCH_IN_PLACE", "expression"]
+__all__ = ["JAX", "LITERT", "NUMEXPR", "ONNX", "TORCH", "TORCH_INTO", "TORCH_IN_PLACE", "expression"]
 
 _TRIGONOMETRIC = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh")
 _OF_X = (*_TRIGONOMETRIC, *["abs", "ceil", "exp", "floor", "neg", "reciprocal", "round", "sign", "sqrt", "tanh"])
@@ -193,6 +193,19 @@ ONNX: dict[str, tuple[str, dict[str, Any]]] = {
     "thresholded_relu": ("ThresholdedRelu", {}),
     "softmax": ("Softmax", {"axis": -1}),
     "log_softmax": ("LogSoftmax", {"axis": -1}),
+}
+
+# ---- LiteRT, which has XNNPACK's functions
+
+#: (operator of its schema, attributes of its options).
+LITERT: dict[str, tuple[str, dict[str, Any]]] = {
+    **{name: (name.upper(), {}) for name in ("abs", "ceil", "cos", "elu", "exp", "floor", "log", "relu", "sin")},
+    **{name: (name.upper(), {}) for name in ("hard_swish", "sqrt", "tanh")},
+    "gelu": ("GELU", {"approximate": False}),
+    "gelu_tanh": ("GELU", {"approximate": True}),
+    "leaky_relu": ("LEAKY_RELU", {"alpha": 0.01}),
+    "sigmoid": ("LOGISTIC", {}),
+    "softmax": ("SOFTMAX", {"beta": 1.0}),
 }
 
 # ---- numexpr
