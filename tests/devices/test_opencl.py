@@ -24,7 +24,7 @@ cl = pytest.importorskip("pyopencl", reason="not installed: pyopencl (pip instal
 cla = pytest.importorskip("pyopencl.array")
 
 from ogive.devices import kernels  # noqa: E402
-from ogive.devices.kernels import Kernel, Placed, kernel_text_of  # noqa: E402
+from ogive.devices.kernels import Computing, Kernel, Placed, kernel_text_of  # noqa: E402
 from ogive.opencl import hardware, opencl_driver  # noqa: E402
 
 ELEMENTS = 4099
@@ -82,7 +82,8 @@ def run(queue: Any, program: Any, given: Any, parameters: Any, on_host: Any = No
     arrays = [on_device(queue, array) for array in given]
     operands = [Placed(array.base_data, array.dtype, array.shape, array.strides) for array in arrays]
     compiled = Kernel(driver, kernel_text_of(program, driver.dialect, program.inputs))
-    compiled.run(driver, (given[0].size,), operands, [one.base_data for one in results], parameters, on_host)
+    memory = [one.base_data for one in results]
+    compiled.run(Computing(driver, (given[0].size,), operands, memory, parameters, on_host))
     return [result.get() for result in results]
 
 
@@ -174,9 +175,9 @@ def counts(monkeypatch):
     found: list[int] = []
     own = Kernel._put
 
-    def counted(self: Any, driver: Any, count: int, *rest: Any) -> Any:
+    def counted(self: Any, call: Any, count: int, *rest: Any) -> Any:
         found.append(count)
-        return own(self, driver, count, *rest)
+        return own(self, call, count, *rest)
 
     monkeypatch.setattr(Kernel, "_put", counted)
     return found

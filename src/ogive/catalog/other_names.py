@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable
 from functools import cache
+from typing import Any
 
-from ogive.catalog.aliases import ALIASES
+from ogive.catalog.aliases import ALIASES, named
 from ogive.catalog.standards import TABLE
 from ogive.errors import MissingNameError, message, suggestion
 
-__all__ = ["OTHER_NAMES", "WITHOUT", "advice", "called", "names_of", "no_operator", "our_name"]
+__all__ = ["OTHER_NAMES", "WITHOUT", "advice", "called", "found_here", "names_of", "no_operator", "our_name"]
 
 Theirs = str | tuple[str, str]
 
@@ -211,6 +214,17 @@ def no_operator(module: str, name: str, way_out: str) -> AttributeError:
         return AttributeError(f"module {module!r} has no attribute {name!r}")
     hint = advice(name) or suggestion(name, [*OPERATORS, *ALIASES], way_out)
     return MissingNameError(message(module, f"there is no operator {name!r}", "the operators of the catalogue", hint))
+
+
+def found_here(module: str, name: str, function: Callable[[Any], Any]) -> Any:
+    """``function`` of the operator of a name, for the ``__getattr__`` of a module that has one of each; made once."""
+    from ogive.catalog import OPERATORS
+
+    operator = named(name) if name in ALIASES else OPERATORS.get(name)
+    if operator is None:
+        way_out = f"ogive list names them; operators of your own: {module}.function"
+        raise no_operator(module, name, way_out)
+    return sys.modules[module].__dict__.setdefault(name, function(operator))
 
 
 _THRESHOLD = (

@@ -13,7 +13,7 @@ from cuda.bindings import driver as cu
 from cuda.bindings import nvrtc
 
 from ogive.backends.dialects import CUDA
-from ogive.errors import DeviceError, message
+from ogive.devices.kernels import failure
 from ogive.runtime import cache
 
 __all__ = ["CudaDriver", "CudaError", "CudaMemory", "asked", "current"]
@@ -135,11 +135,7 @@ class CudaDriver:
             with current(self.number):
                 yield
         except CudaError as error:
-            said, way_out = f"the device cuda:{self.number} failed ({error})", "The arrays are as they were"
-            if error.is_of_memory:
-                said = f"the device cuda:{self.number} has too little memory for {what}"
-                way_out = "Compute parts of the arrays one after the other"
-            raise DeviceError(message(subject, said, "", way_out)) from error
+            raise failure(subject, f"cuda:{self.number}", str(error), what if error.is_of_memory else "") from error
 
 
 def _machine_code(text: str, architecture: str) -> bytes:

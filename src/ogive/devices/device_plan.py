@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 
 from ogive import forking
-from ogive.devices.kernels import Driver, Kernel, Placed, RowKernel, counted, kernel, movement, uploaded
+from ogive.devices.kernels import Computing, Driver, Kernel, Placed, counted, kernel, movement, uploaded
 from ogive.engine.plan import Call, Output
 from ogive.errors import UnsupportedError, message
 
@@ -103,7 +103,7 @@ class DevicePlan:
         self.sizes: dict[Hashable, int] = {}
         """The bytes of the roots that steps make."""
         self.steps: list[_Step] = []
-        self.kernels: list[Kernel | RowKernel] = []
+        self.kernels: list[Kernel] = []
         """The kernels that steps launch, in their order."""
         self.on_host: list[str] = []
         """The nodes of which the host computes values, as sentences name them."""
@@ -217,7 +217,7 @@ class DevicePlan:
 
     def _compute(
         self,
-        compiled: Kernel | RowKernel,
+        compiled: Kernel,
         function: Callable[..., Any],
         parameters: Sequence[float],
         shape: Shape,
@@ -238,7 +238,7 @@ class DevicePlan:
             results = [roots[one.memory].memory for one in computed]
             if math.prod(computed[0].shape):
                 given = [_found(operand, roots) for operand in operands]
-                compiled.run(driver, shape, given, results, parameters, on_host, ahead)
+                compiled.run(Computing(driver, shape, given, results, parameters, on_host, ahead))
 
         self.kernels.append(compiled)
         self.steps.append(_Step(run, tuple(o.memory for o in operands), tuple(one.memory for one in computed)))

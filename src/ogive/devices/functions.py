@@ -11,7 +11,7 @@ import numpy as np
 
 from ogive.conversion import converted
 from ogive.devices.device_plan import packed
-from ogive.devices.kernels import Driver, Placed, kernel
+from ogive.devices.kernels import Computing, Driver, Placed, kernel
 from ogive.dtypes import ElementType, element_type_of
 from ogive.errors import ArgumentError, DTypeError, ShapeError, described, message, shapes_apart, suggestion
 from ogive.operator import Operator, advice_on
@@ -185,7 +185,8 @@ class DeviceCall(ABC):
             ]
             if 0 not in shape:
                 compiled = kernel(self.driver, operator.computation(self.signature, **choices), given)
-                compiled.run(self.driver, full, operands, [one.memory for one in made], numbers, self._on_host)
+                memory = [one.memory for one in made]
+                compiled.run(Computing(self.driver, full, operands, memory, numbers, self._on_host))
         if shape == full and self.order != tuple(range(len(full))):
             back = tuple(int(d) for d in np.argsort(self.order))
             made = [

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache, partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,19 +18,21 @@ from ogive.backends.device_text import ELEMENTS, MOVE, PUT, ROWS, TAKE, kernel_t
 from ogive.backends.dialects import Dialect
 from ogive.dtypes import ElementType, element_type
 from ogive.engine.computation import Compilable
+from ogive.errors import DeviceError, message
 from ogive.program import Program
 from ogive.records import record
 from ogive.runtime import cache
 from ogive.runtime.kernels import engine_state
 
 __all__ = [
+    "Computing",
     "Driver",
     "Kernel",
     "KernelText",
     "Movement",
     "Placed",
-    "RowKernel",
     "counted",
+    "failure",
     "kernel",
     "kernel_text_of",
     "movement",
@@ -119,123 +121,109 @@ class KernelText(NamedTuple):
 OnHost = Callable[..., Sequence[np.ndarray]]
 
 
+class Computing(NamedTuple):
+    """A call of a kernel. The memory of results is contiguous, and none of the operands'."""
+
+    driver: Driver
+    shape: tuple[int, ...]
+    operands: Sequence[Placed]
+    results: Sequence[Any]
+    parameters: Sequence[float]
+    on_host: OnHost
+    ahead: list[Any] | None = None
+    """Where it is given, nothing is read: it gets the counters of open elements, which are left as they are."""
+
+    @property
+    def numbers(self) -> list[Any]:
+        """The parameters as kernels take them."""
+        return [*map(np.float64, self.parameters)]
+
+    def listed(self, function: Any, items: int, arguments: Sequence[Any], lists: Sequence[Any]) -> int:
+        """Launch a kernel that lists what it leaves open, behind a counter; how much the host is to look at."""
+        counter = uploaded(self.driver, np.zeros(1, np.uint32))
+        self.driver.launch(function, items, [*arguments, counter, *lists])
+        if self.ahead is None:
+            return counted(self.driver, counter)
+        self.ahead.append(counter)
+        return 0
+
+
 class Kernel:
-    """The two kernels of an element-wise computation on one device."""
+    """The kernels of a computation on one device."""
+
+    NAMES: ClassVar[tuple[str, ...]] = (ELEMENTS, PUT)
 
     def __init__(self, driver: Driver, made: KernelText) -> None:
         self.made, self.room = made, ROOM
-        self.elements, self.put = driver.compiled(made.text, (ELEMENTS, PUT))
+        self.functions = driver.compiled(made.text, self.NAMES)
 
-    def run(
-        self,
-        driver: Driver,
-        shape: tuple[int, ...],
-        operands: Sequence[Placed],
-        results: Sequence[Any],
-        parameters: Sequence[float],
-        on_host: OnHost,
-        ahead: list[Any] | None = None,
-    ) -> None:
-        """Compute the results, whose memory is contiguous and none of the operands'.
-
-        With ``ahead`` nothing is read: it gets the counters of open elements, which are left as they are.
-        """
+    def run(self, call: Computing) -> None:
+        """Compute the results of elements."""
         arguments = [
-            _layout(driver, shape, operands),
-            *(operand.memory for operand in operands),
-            *results,
-            *map(np.float64, parameters),
+            _layout(call.driver, call.shape, call.operands),
+            *(operand.memory for operand in call.operands),
+            *call.results,
+            *call.numbers,
         ]
-        size = math.prod(shape)
+        size = math.prod(call.shape)
         for first in range(0, size, AT_ONCE):
             head = (np.int64(min(size - first, AT_ONCE)), np.int64(first))
             if self.made.lists:
-                self._decided(driver, head, arguments, results, on_host, ahead)
+                self._decided(call, head, arguments)
             else:
-                driver.launch(self.elements, int(head[0]), [*head, *arguments])
+                call.driver.launch(self.functions[0], int(head[0]), [*head, *arguments])
 
-    def _decided(
-        self,
-        driver: Driver,
-        head: tuple[np.int64, np.int64],
-        arguments: list[Any],
-        results: Sequence[Any],
-        on_host: OnHost,
-        ahead: list[Any] | None,
-    ) -> None:
+    def _decided(self, call: Computing, head: tuple[np.int64, np.int64], arguments: list[Any]) -> None:
         """Launch until all open elements are listed; the host computes them."""
         types = [np.dtype(np.uint32), *(element_type(name).numpy for name in self.made.inputs)]
         while True:
-            room, counter = self.room, uploaded(driver, np.zeros(1, np.uint32))
-            listed = [driver.allocate(t.itemsize * room) for t in types]
-            driver.launch(self.elements, int(head[0]), [*head, *arguments, np.uint32(room), counter, *listed])
-            if ahead is not None:
-                ahead.append(counter)
-                return
-            count = counted(driver, counter)
+            room = self.room
+            lists = [call.driver.allocate(t.itemsize * room) for t in types]
+            count = call.listed(self.functions[0], int(head[0]), [*head, *arguments, np.uint32(room)], lists)
             if count <= room:
                 break
             self.room = count
         if count:
-            self._put(driver, count, head[1], listed, results, on_host)
+            self._put(call, count, head[1], lists)
 
-    def _put(
-        self, driver: Driver, count: int, first: np.int64, listed: list[Any], results: Sequence[Any], on_host: OnHost
-    ) -> None:
-        types = [element_type(name).numpy for name in self.made.inputs]
-        given = (driver.read(m, t.itemsize * count).view(t) for m, t in zip(listed[1:], types, strict=True))
-        values = [uploaded(driver, np.ascontiguousarray(one)) for one in on_host(*given)]
-        pairs = [memory for pair in zip(values, results, strict=True) for memory in pair]
-        driver.launch(self.put, count, [np.int64(count), first, listed[0], *pairs])
+    def _put(self, call: Computing, count: int, first: np.int64, lists: list[Any]) -> None:
+        driver, types = call.driver, (element_type(name).numpy for name in self.made.inputs)
+        given = (driver.read(m, t.itemsize * count).view(t) for m, t in zip(lists[1:], types, strict=True))
+        values = [uploaded(driver, np.ascontiguousarray(one)) for one in call.on_host(*given)]
+        pairs = [memory for pair in zip(values, call.results, strict=True) for memory in pair]
+        driver.launch(self.functions[1], count, [np.int64(count), first, lists[0], *pairs])
 
 
-class RowKernel:
+class RowKernel(Kernel):
     """The kernel of a computation over rows on one device."""
 
-    def __init__(self, driver: Driver, made: KernelText) -> None:
-        self.made = made
-        (self.rows,) = driver.compiled(made.text, (ROWS,))
+    NAMES = (ROWS,)
 
-    def run(
-        self,
-        driver: Driver,
-        shape: tuple[int, ...],
-        operands: Sequence[Placed],
-        results: Sequence[Any],
-        parameters: Sequence[float],
-        on_host: OnHost,
-        ahead: list[Any] | None = None,
-    ) -> None:
+    def run(self, call: Computing) -> None:
         """Compute rows, which lie along the last dimension: operands have all the dimensions before it."""
-        count, size, lead = shape[-1], math.prod(shape[:-1]), shape[:-1]
-        one = 64 * (1 + len(operands)) + count * self.made.bytes_of_element
+        driver, operands, (*lead, count) = call.driver, call.operands, call.shape
+        size, one = math.prod(lead), 64 * (1 + len(operands)) + count * self.made.bytes_of_element
         at_once = max(1, min(size, ROW_MEMORY // one))
-        rows = [o._replace(shape=lead, strides=o.strides[:-1]) for o in operands]
+        rows = [o._replace(shape=tuple(lead), strides=o.strides[:-1]) for o in operands]
         memory, places = driver.allocate(at_once * one), driver.allocate(4 * at_once)
-        steps = [np.int64(o.strides[-1] // o.dtype.itemsize) for o in operands]
-        given = [word for o, step in zip(operands, steps, strict=True) for word in (o.memory, step)]
-        middle = [_layout(driver, lead, rows), *given, *results, *map(np.float64, parameters), memory]
-        open_rows = list[int]()
+        given = [word for o in operands for word in (o.memory, np.int64(o.strides[-1] // o.dtype.itemsize))]
+        middle = [_layout(driver, tuple(lead), rows), *given, *call.results, *call.numbers, memory]
+        tail, open_rows = (np.int64(one), np.uint32(at_once)), list[int]()
         for first in range(0, size, at_once):
-            n, listed = min(size - first, at_once), uploaded(driver, np.zeros(1, np.uint32))
-            tail = (np.int64(one), np.uint32(at_once), listed, places)
-            driver.launch(self.rows, n, [np.int64(n), np.int64(first), np.int64(count), *middle, *tail])
-            if ahead is not None:
-                ahead.append(listed)
-                continue
-            found = counted(driver, listed)
+            n = min(size - first, at_once)
+            head = (np.int64(n), np.int64(first), np.int64(count))
+            found = call.listed(self.functions[0], n, [*head, *middle, *tail], [places])
             if found:
                 open_rows += (first + driver.read(places, 4 * found).view(np.uint32).astype(np.int64)).tolist()
         if open_rows:
-            self._decide(driver, open_rows, operands, results, on_host)
+            self._decide(call, open_rows)
 
-    def _decide(
-        self, driver: Driver, rows: list[int], operands: Sequence[Placed], results: Sequence[Any], on_host: OnHost
-    ) -> None:
+    def _decide(self, call: Computing, rows: list[int]) -> None:
         """Have the host compute rows that the device leaves open, and put them into place."""
-        arrays = (operand.on_host(driver) for operand in operands)
-        found = on_host(*(np.ascontiguousarray(a.reshape(-1, a.shape[-1])[rows]) for a in arrays))
-        for memory, one in zip(results, found, strict=True):
+        driver = call.driver
+        arrays = (operand.on_host(driver) for operand in call.operands)
+        found = call.on_host(*(np.ascontiguousarray(a.reshape(-1, a.shape[-1])[rows]) for a in arrays))
+        for memory, one in zip(call.results, found, strict=True):
             values, width = np.ascontiguousarray(one), math.prod(one.shape[1:])
             places = np.asarray(rows, np.int64)[:, None] * width + np.arange(width)
             movement(driver).scatter(driver, uploaded(driver, values), memory, places.ravel(), values.dtype)
@@ -265,6 +253,14 @@ class Movement:
         """Elements of the source to these places, in this order."""
         arguments = [np.int64(places.size), np.int32(1), uploaded(driver, places), source, target]
         driver.launch(self.functions[f"{TAKE}_{dtype.itemsize}"], places.size, arguments)
+
+
+def failure(subject: str, device: str, said: str, short_of: str = "") -> DeviceError:
+    """An error of a driver as one sentence; ``short_of`` is what has no room in the device's memory."""
+    if short_of:
+        way_out = "Compute parts of the arrays one after the other"
+        return DeviceError(message(subject, f"the device {device} has too little memory for {short_of}", "", way_out))
+    return DeviceError(message(subject, f"the device {device} failed ({said})", "", "The arrays are as they were"))
 
 
 def counted(driver: Driver, counter: Any) -> int:
@@ -331,12 +327,10 @@ def _found(wanted: _Wanted) -> Any:
     return wanted.make()
 
 
-def kernel(driver: Driver, computation: Compilable, given: Sequence[ElementType] | None = None) -> Kernel | RowKernel:
+def kernel(driver: Driver, computation: Compilable, given: Sequence[ElementType] | None = None) -> Kernel:
     """The kernel of a computation; ``given`` are the element types of the operands, where they are others than its own."""
     types = tuple(computation.inputs if given is None else given)
-    found: Kernel | RowKernel = _found(
-        _Wanted(driver, (computation.key, types), partial(_made, driver, computation, types))
-    )
+    found: Kernel = _found(_Wanted(driver, (computation.key, types), partial(_made, driver, computation, types)))
     return found
 
 
@@ -346,7 +340,7 @@ def movement(driver: Driver) -> Movement:
     return found
 
 
-def _made(driver: Driver, computation: Compilable, given: tuple[ElementType, ...]) -> Kernel | RowKernel:
+def _made(driver: Driver, computation: Compilable, given: tuple[ElementType, ...]) -> Kernel:
     made = _text(computation, driver.dialect, given)
     return (RowKernel if made.over_rows else Kernel)(driver, made)
 

@@ -6,12 +6,10 @@ what ogive.devices runs kernels by; ogive.backends.device_text has their text.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ogive.catalog import OPERATORS
-from ogive.catalog.aliases import ALIASES, named
-from ogive.catalog.other_names import no_operator
+from ogive.catalog.other_names import found_here
 from ogive.errors import MissingPackageError, message
 
 try:
@@ -28,13 +26,8 @@ except ModuleNotFoundError as error:
 __all__ = ["Device", "devices", "function", *OPERATORS]
 
 
-def __getattr__(name: str) -> Callable[..., Any]:
-    operator = named(name) if name in ALIASES else OPERATORS.get(name)
-    if operator is None:
-        raise no_operator(__name__, name, "ogive list names them; operators of your own: ogive.opencl.function")
-    made = function(operator)
-    globals()[name] = made
-    return made
+def __getattr__(name: str) -> Any:
+    return found_here(__name__, name, function)
 
 
 def __dir__() -> list[str]:

@@ -11,8 +11,8 @@ import pyopencl as cl
 from pyopencl.array import Array
 
 from ogive.backends.dialects import OPENCL
-from ogive.devices.kernels import Placed
-from ogive.errors import ArgumentError, DeviceError, message
+from ogive.devices.kernels import Placed, failure
+from ogive.errors import ArgumentError, message
 from ogive.forking import lock
 from ogive.opencl.hardware import build, first_line
 
@@ -77,12 +77,9 @@ class OpenCLDriver:
         try:
             yield
         except cl.Error as error:
-            name = self.queue.device.name.strip()
-            said, way_out = f"the device {name} failed ({first_line(error)})", "The arrays are as they were"
-            if isinstance(error, cl.MemoryError) or getattr(error, "code", 0) == cl.status_code.INVALID_BUFFER_SIZE:
-                said = f"the device {name} has too little memory for {what}"
-                way_out = "Compute parts of the arrays one after the other"
-            raise DeviceError(message(subject, said, "", way_out)) from error
+            is_too_large = getattr(error, "code", 0) == cl.status_code.INVALID_BUFFER_SIZE
+            short_of = what if is_too_large or isinstance(error, cl.MemoryError) else ""
+            raise failure(subject, self.queue.device.name.strip(), first_line(error), short_of) from error
 
 
 def placed_array(subject: str, name: str, array: Array) -> Placed:
