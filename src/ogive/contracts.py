@@ -7,16 +7,11 @@ one version. Float64, integers and rows are the same in both.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-
-from ogive.errors import OgiveError, ParameterError, message
+from ogive.errors import ParameterError, message, variable
 
 __all__ = ["CONTRACTS", "DEFAULT", "checked"]
 
 CONTRACTS = ("exact", "fast")
-
-_ALLOWED = "'exact', 'fast'"
 
 
 def checked(subject: str, accuracy: object, default: str | None = None) -> str:
@@ -28,16 +23,9 @@ def checked(subject: str, accuracy: object, default: str | None = None) -> str:
     if accuracy is None:
         return default or DEFAULT
     if not isinstance(accuracy, str) or accuracy not in CONTRACTS:
-        raise ParameterError(message(subject, f"accuracy is {accuracy!r}", _ALLOWED))
+        raise ParameterError(message(subject, f"accuracy is {accuracy!r}", "'exact', 'fast'"))
     return accuracy
 
 
-def _from_environment(environment: Mapping[str, str]) -> str:
-    wanted = environment.get("OGIVE_ACCURACY", "").strip() or "exact"
-    if wanted not in CONTRACTS:
-        raise OgiveError(message("OGIVE_ACCURACY", f"it is {wanted!r}", _ALLOWED))
-    return wanted
-
-
 #: The contract of the process, where none is named: ``OGIVE_ACCURACY`` when Ogive is first imported.
-DEFAULT = _from_environment(os.environ)
+DEFAULT = variable("OGIVE_ACCURACY", CONTRACTS)

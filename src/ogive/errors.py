@@ -6,9 +6,12 @@ Every class also derives from the built-in that fits, so that ``except ValueErro
 from __future__ import annotations
 
 import math
+import os
 import pickle
 import reprlib
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NoReturn
 
 __all__ = [
     "ArgumentError",
@@ -28,8 +31,10 @@ __all__ = [
     "by_position",
     "described",
     "message",
+    "refuse_variable",
     "shapes_apart",
     "suggestion",
+    "variable",
 ]
 
 
@@ -119,6 +124,37 @@ def message(subject: str, what: str, allowed: str = "", way_out: str = "") -> st
     if way_out:
         text += f". {way_out}"
     return text
+
+
+def variable(name: str, allowed: Sequence[str], environment: Mapping[str, str] = os.environ) -> str:
+    """The value of an environment variable; the first that is allowed, where it is empty or not there.
+
+    >>> variable("OGIVE_ACCURACY", ("exact", "fast"), {"OGIVE_ACCURACY": " fast"})
+    'fast'
+    """
+    wanted = environment.get(name, "").strip() or allowed[0]
+    if wanted not in allowed:
+        refuse_variable(name, f"it is {wanted!r}", ", ".join(map(repr, allowed)))
+    return wanted
+
+
+def refuse_variable(name: str, what: str, allowed: str) -> NoReturn:
+    """Refuse a wrong environment variable. The command line imports the package before any code of its own runs, so its line is
+    printed here.
+    """
+    text = message(name, what, allowed)
+    if _is_command_line() and os.environ.get("OGIVE_DEBUG", "0").strip() in ("", "0"):
+        print(f"ogive: {text}", file=sys.stderr)
+        sys.exit(2)
+    raise OgiveError(text)
+
+
+def _is_command_line() -> bool:
+    """Whether this process is ``ogive`` or ``python -m ogive``. Python gives a module its ``sys.argv`` after its package."""
+    begins = getattr(sys, "argv", [])[:1]
+    if begins == ["-m"]:
+        return "-m ogive" in " ".join(sys.orig_argv)
+    return any(os.path.basename(word).removesuffix(".exe") == "ogive" for word in begins)  # noqa: PTH119
 
 
 def shapes_apart(subject: str, names: Iterable[str], shapes: Iterable[Iterable[int]]) -> ShapeError:

@@ -1,6 +1,8 @@
+import os
 import re
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,41 @@ def test_list_and_show_say_the_errors_of_both_contracts(ogive):
     assert "fast        the same as exact" in ogive("show", "relu")[1]
     assert "fast        other results in float32" in ogive("show", "softcap")[1]
     assert "levels      the kernel decides all float32 elements of the families of data" in ogive("show", "relu")[1]
+
+
+INPUT = "--input", "coefficients=examples/coefficients.npy"
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "value", "sentence"),
+    [
+        (["-m", "ogive", "list"], "OGIVE_NUM_THREADS", "many", "it is 'many'; allowed: a whole number from 1 to 1024"),
+        (
+            [Path(sysconfig.get_path("scripts"), "ogive")],
+            "OGIVE_ACCURACY",
+            "quick",
+            "it is 'quick'; allowed: 'exact', 'fast'",
+        ),
+        (["-m", "ogive", "-h"], "OGIVE_STATISTICS", "yes", "it is 'yes'; allowed: '0', '1'"),
+        (
+            ["-m", "ogive", "run", "examples/threshold.onnx", *INPUT],
+            "OGIVE_PACKS",
+            "of",
+            "it is 'of'; allowed: 'on', 'off'",
+        ),
+    ],
+    ids=lambda value: value if str(value).startswith("OGIVE") else "",
+)
+def test_a_wrong_variable_of_the_environment_is_one_line(command, name, value, sentence):
+    """The package is imported before the command line runs, and refuses most of them."""
+    done = subprocess.run(
+        [sys.executable, *command],
+        env={**os.environ, "OGIVE_CACHE": "off", name: value},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"ogive: {name}: {sentence}\n")
 
 
 def test_list_with_a_pattern(ogive):

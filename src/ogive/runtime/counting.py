@@ -7,7 +7,6 @@ enclosures, which cost microseconds to milliseconds an element. The kernels coun
 from __future__ import annotations
 
 import atexit
-import os
 import sys
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 from ogive import _native
 from ogive.dtypes import ElementType
+from ogive.errors import variable
 
 __all__ = ["Statistics", "note", "statistics"]
 
@@ -106,5 +106,5 @@ def _print_at_exit() -> None:
     print(f"ogive: elements that each level decided\n{text}", file=sys.stderr)
 
 
-if os.environ.get("OGIVE_STATISTICS", "").strip() not in ("", "0"):
+if variable("OGIVE_STATISTICS", ("0", "1")) == "1":
     atexit.register(_print_at_exit)

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from ogive import _native
-from ogive.errors import OgiveError, ParameterError, message
+from ogive.errors import ParameterError, message, refuse_variable
 
 __all__ = ["available_processors", "get_num_threads", "register_threadpoolctl", "set_num_threads", "threads"]
 
@@ -192,7 +192,7 @@ def _from_environment(environment: Mapping[str, str]) -> int:
     if wanted:
         number = _number(wanted)
         if number is None:
-            raise OgiveError(message("OGIVE_NUM_THREADS", f"it is {wanted!r}", _ALLOWED))
+            refuse_variable("OGIVE_NUM_THREADS", f"it is {wanted!r}", _ALLOWED)
         return number
     common = _number(environment.get("OMP_NUM_THREADS", "").split(",")[0])
     return common or min(available_processors(), _native.MAX_THREADS)

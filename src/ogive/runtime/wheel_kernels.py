@@ -25,6 +25,7 @@ from typing import Any
 
 from ogive.backends.link import Image
 from ogive.backends.target import TARGETS, Target
+from ogive.errors import variable
 from ogive.runtime.cache import decode, encode, key, sha256
 from ogive.runtime.engine_files import engine_files
 
@@ -238,7 +239,7 @@ def _read(files: Mapping[str, str]) -> dict[str, bytes]:
 
 def load(identity: str, target: Target) -> Kernel | None:
     """The note and the image of a computation's kernel, or None: not there, or damaged. ``OGIVE_PACKS=off`` disables packs."""
-    if os.environ.get("OGIVE_PACKS", "").strip().lower() == "off" or TARGETS.get(target.name) != target:
+    if variable("OGIVE_PACKS", ("on", "off")) == "off" or TARGETS.get(target.name) != target:
         return None
     pack = _opened(target.name)
     if pack is not None and not pack.is_open():
