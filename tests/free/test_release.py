@@ -11,7 +11,7 @@ def test_one_command_releases_what_is_here():
     assert "  version: '1.0.0'," in new["meson.build"]
     assert "\n## 1.0.0, 2030-01-02\n" in new["CHANGELOG.md"]
     assert "5 - Production/Stable" in new["pyproject.toml"]
-    assert len(notes(files["CHANGELOG.md"])) > 1000
+    assert 200 < len(notes(files["CHANGELOG.md"]).split()) < 600  # it is read in two minutes
 
 
 @pytest.mark.parametrize(
