@@ -1,6 +1,7 @@
 """Arrows point one way; and importing the package is cheap."""
 
 import ast
+import importlib
 import subprocess
 import sys
 from functools import cache
@@ -458,3 +459,13 @@ else:
     raise AssertionError
 """
     assert "ogive.check" in loaded_by(code)
+
+
+def test_the_script_that_tests_wheels_imports_what_is_there():
+    tree = ast.parse(Path(__file__).parents[2].joinpath(".ci", "digests").read_text(encoding="utf-8"))
+    wanted = [
+        (node.module, alias.name) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names
+    ]
+    assert len(wanted) > 4
+    for module, name in wanted:
+        assert hasattr(importlib.import_module(module), name), (module, name)
