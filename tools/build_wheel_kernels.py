@@ -105,7 +105,32 @@ def make_pack(
         if known["columns"]:
             _add(kernels, identity_of_columns(formula.identity), program, target, of_columns=True)
     files = {name: Path(path).read_bytes() for name, path in engine_files().items()}
-    return wheel_kernels.packed(kernels, repairs, files)
+    return wheel_kernels.packed(by_likeness(kernels), by_likeness(repairs), files)
+
+
+def by_likeness(kernels: Sequence[wheel_kernels.Packed]) -> list[wheel_kernels.Packed]:
+    """The kernels, each behind the one that it is most like. A block of them is a tenth shorter so, compressed."""
+    alike: dict[bytes, list[wheel_kernels.Packed]] = {}
+    for kernel in kernels:
+        alike.setdefault(kernel[2].code, []).append(kernel)
+    left = {code: _marks(code) for code in alike}
+    ordered, before = list[wheel_kernels.Packed](), frozenset[int]()
+    while left:
+        nearest = max(
+            left, key=lambda code: len(before & left[code]) / (len(before | left[code]) or 1)
+        )  # the first of equals
+        ordered += alike[nearest]
+        before = left.pop(nearest)
+    return ordered
+
+
+def _marks(code: bytes) -> frozenset[int]:
+    """One in 64 of the words of eight bytes at all places, by their product with a large odd number."""
+    if len(code) < 8:
+        return frozenset()
+    words = np.lib.stride_tricks.sliding_window_view(np.frombuffer(code, np.uint8), 8).copy().view("<u8").ravel()
+    mixed = words * np.uint64(0x9E3779B97F4A7C15)
+    return frozenset(mixed[mixed >> np.uint64(58) == 0].tolist())
 
 
 def _add(

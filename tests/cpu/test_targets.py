@@ -249,3 +249,12 @@ def test_tuning_is_heeded(monkeypatch):
     before = blocks_at_a_time(program, target)
     monkeypatch.setitem(TUNINGS, target.name, replace(target.tuning, registers_at_a_time=16))
     assert blocks_at_a_time(program, target) == 16 != before
+
+
+def test_without_the_instruction_one_function_has_all_lanes_of_fma():
+    """C's function computes a lane, and is called for each: written out at each place, these calls were half of the code."""
+    made, _ = program(OPERATORS["gelu"], OPERATORS["gelu"].signatures[-1])
+    text = emit(made, TARGETS["x86-64"])
+    assert text.count("= call <8 x double> @fma.8.64(") > 20
+    assert text.count("= call <8 x double> @llvm.fma.v8f64(") == 1
+    assert "@fma.8.64(" not in emit(made, TARGETS["x86-64-v3"])

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.backends.link import IMPORTS
+from ogive.backends.link import IMPORTS, Image
 from ogive.backends.target import TARGETS, host_target
 from ogive.contracts import CONTRACTS
 from ogive.engine import computation
@@ -366,3 +366,14 @@ def test_later_kernels_are_left_out_that_no_input_needs():
     assert [len(kernels.first_level(one.program, host_target()).later) for one in (softsign, log)] == [2, 1]
     packs = [build_wheel_kernels.make_pack(host_target(), [softsign], chosen) for chosen in (later_of, {})]
     assert len(packs[0]) < len(packs[1])
+
+
+def test_kernels_that_are_alike_lie_together():
+    generator = random.Random(1)
+    families = [generator.randbytes(4000) for _ in range(3)]
+    codes = [family + generator.randbytes(400) for _ in range(4) for family in families]
+    kernels = [(str(i), "", Image(code, (0,))) for i, code in enumerate(codes)]
+    ordered = build_wheel_kernels.by_likeness([*kernels, ("again", "", kernels[5][2])])
+    assert [families.index(image.code[:4000]) for _, _, image in ordered] == [0] * 4 + [1] * 4 + [2] * 5
+    assert {identity for identity, _, _ in ordered} == {*map(str, range(12)), "again"}
+    assert build_wheel_kernels.by_likeness([("short", "", Image(b"", (0,)))])[0][0] == "short"

@@ -18,7 +18,7 @@ from ogive.backends.columns import ColumnWriter
 from ogive.backends.instructions import ROWS
 from ogive.backends.loops import CpuLoops, loops_of
 from ogive.backends.row_records import MOST_AHEAD, finding_slot, mark_slot, work_of
-from ogive.backends.software import HALF, ROUNDING
+from ogive.backends.software import FMA, HALF, ROUNDING
 from ogive.backends.target import Target
 from ogive.backends.writer import ROWS_AT_ONCE, TYPES, Row, natural_alignment
 from ogive.backends.x86 import AVX2, AVX512
@@ -33,6 +33,7 @@ TABLES: dict[str, dict[str, Row]] = {
     "avx2": AVX2,
     "avx512": AVX512,
     "neon": NEON,
+    "fma in software": FMA,
     "half in software": HALF,
     "rounding in software": ROUNDING,
 }

@@ -6,7 +6,7 @@ from ogive.backends import instructions as common
 from ogive.backends.writer import Row, Writer
 from ogive.expression import Expression, Format
 
-__all__ = ["HALF", "ROUNDING"]
+__all__ = ["FMA", "HALF", "ROUNDING"]
 
 
 def _rounding(name: str) -> Row:
@@ -91,3 +91,21 @@ ROUNDING: dict[str, Row] = {
     "truncate": _rounding("trunc"),
     "round_even": _rounding("roundeven"),
 }
+
+
+def _fma(e: Writer, n: Expression, *operands: str) -> str:
+    """A function of the module has the lanes one after the other. LLVM calls C's for each, and every call empties the registers:
+    written out at each place, the calls are most of the code.
+    """
+    if e.lanes == 1:
+        return e.call("fma", n.format, *operands)
+    kind, name = e.type(n.format), f"fma.{e.block}.{n.format.bits}"
+    of_llvm = e.calling(e.intrinsic("fma", n.format, 3), n.format, "%a", "%b", "%c")
+    e.definitions[name] = (
+        f"define internal {kind} @{name}({kind} %a, {kind} %b, {kind} %c) #0 {{\n  %r = {of_llvm}\n  ret {kind} %r\n}}"
+    )
+    return e.emit(e.calling(name, n.format, *operands))
+
+
+#: C's function, which is exactly rounded.
+FMA: dict[str, Row] = {"fma": _fma}

@@ -112,7 +112,7 @@ TARGETS = {
     row.name: row
     for row in (
         #      name         architecture processor    features    bytes  tables
-        Target("x86-64", "x86_64", "x86-64", "", 16, ("half in software", "rounding in software")),
+        Target("x86-64", "x86_64", "x86-64", "", 16, ("fma in software", "half in software", "rounding in software")),
         Target("x86-64-v3", "x86_64", "x86-64-v3", "", 32, ("avx2",), level=3),
         Target("x86-64-v4", "x86_64", "x86-64-v4", "", 64, ("avx2", "avx512"), level=4),
         # Register x18 belongs to the system on macOS and Windows.

@@ -51,7 +51,7 @@ class Writer:
     invariant_lines: list[str] = field(default_factory=list)
     declarations: dict[str, str] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
-    """Tables of the module's own that instructions read."""
+    """Tables and functions of the module's own that instructions use."""
     names: dict[Expression, str] = field(default_factory=dict)
     scalars: dict[Expression, str] = field(default_factory=dict)
     counter: int = 0
@@ -177,11 +177,20 @@ class Writer:
 
     def call(self, name: str, form: Format, *arguments: str) -> str:
         """A call of an LLVM intrinsic that is overloaded by the type of its operands."""
+        return self.emit(self.calling(self.intrinsic(name, form, len(arguments)), form, *arguments))
+
+    def intrinsic(self, name: str, form: Format, arguments: int) -> str:
+        """The full name of such an intrinsic, which is declared."""
         suffix = f"{'f' if form.is_float else 'i'}{form.bits}"
         full = f"llvm.{name}.{suffix}" if self.lanes == 1 else f"llvm.{name}.v{self.block}{suffix}"
         kind = self.type(form)
-        self.declarations[full] = f"declare {kind} @{full}({', '.join([kind] * len(arguments))})"
-        return self.emit(f"call {kind} @{full}({', '.join(f'{kind} {a}' for a in arguments)})")
+        self.declarations[full] = f"declare {kind} @{full}({', '.join([kind] * arguments)})"
+        return full
+
+    def calling(self, function: str, form: Format, *arguments: str) -> str:
+        """The instruction that calls a function of numbers of a format."""
+        kind = self.type(form)
+        return f"call {kind} @{function}({', '.join(f'{kind} {argument}' for argument in arguments)})"
 
     def emit_scalar(self, text: str) -> str:
         """One instruction on scalars behind what is being emitted."""

@@ -102,7 +102,9 @@ def packed(kernels: Iterable[Packed], repairs: Iterable[Packed], files: Mapping[
             name = _key(identity)
             rows[name] = _PLACE.pack(*at, *images[data], _check(name, text, data))
     sizes = _digest_of_sizes({name: len(data) for name, data in files.items()})
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": _DICTIONARY_BYTES}]
+    filters = [
+        {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": _DICTIONARY_BYTES, "lc": 4, "pb": 0}
+    ]
     pressed = [lzma.compress(block, check=lzma.CHECK_CRC32, filters=filters) for block in blocks]
     ends = list(accumulate(map(len, pressed)))
     head = _HEAD.pack(MAGIC, digest_of_files(files), sizes, len(rows), len(ends))
