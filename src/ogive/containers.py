@@ -435,6 +435,16 @@ def _refuse_sparse(operator: Any, argument: str, container: Any) -> NoReturn:
     _refuse(operator, argument, what, "dense arrays", f"Give {argument}.toarray()")
 
 
+def _refuse_on_device(operator: Any, argument: str, container: Any) -> NoReturn:
+    module = "cuda" if _is_on_cuda(container) else "opencl"
+    way_out = f"Compute there with ogive.{module}.function, or copy it first: {argument}.get()"
+    _refuse(operator, argument, f"is a {_type_name(container)} on a device", "arrays in the memory of the CPU", way_out)
+
+
+def _is_on_cuda(value: Any) -> bool:
+    return hasattr(type(value), "__cuda_array_interface__")
+
+
 def _is_scipy_sparse(value: Any) -> bool:
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(value))
@@ -444,6 +454,8 @@ EXCHANGED = (
     Exchanged(_class("torch", "Tensor"), _take_torch, _give_torch, _torch_was_written),
     Exchanged(_is_jax, _take_jax, _give_jax),
     Exchanged(_is_scipy_sparse, _refuse_sparse, _refuse_sparse),
+    Exchanged(_class("pyopencl.array", "Array"), _refuse_on_device, _refuse_on_device),
+    Exchanged(_is_on_cuda, _refuse_on_device, _refuse_on_device),
     Exchanged(lambda value: hasattr(type(value), "__array_namespace__"), _take_dlpack, _give_array_api),
     # With __array__ as well, they are read as NumPy reads them, and a NumPy array comes out.
     Exchanged(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from ogive.errors import ArgumentError, described, message
@@ -34,14 +35,15 @@ def device_of(subject: str, name: Any) -> Any:
     if hasattr(name, "driver"):
         return name
     kind, _, number = name.partition(":") if isinstance(name, str) else ("", "", "")
-    if kind in _KINDS:
-        from importlib import import_module
-
+    what, allowed = f"the device is {name!r}", "names as ogive devices shows them: opencl:0, cuda:0"
+    if not isinstance(name, str):
+        what = f"the device is {described(name)}"
+    elif kind in _KINDS:
         known = import_module(f"ogive.{kind}").devices()
         if number.isdigit() and int(number) < len(known):
             return known[int(number)]
-        allowed = ", ".join(found.name for found in known) or f"no {_KINDS[kind]} device is there"
-    else:
-        allowed = "names as ogive devices shows them: opencl:0, cuda:0"
-    what = f"the device is {name!r}" if isinstance(name, str) else f"the device is {described(name)}"
+        allowed = ", ".join(found.name for found in known)
+        if not known:
+            what += f", and no {_KINDS[kind]} device is there"
+            raise ArgumentError(message(subject, what, "", "ogive devices lists what is there"))
     raise ArgumentError(message(subject, what, allowed))

@@ -105,9 +105,11 @@ def test_a_chain_of_kernels(queue):
     assert sorted(np.concatenate(listed_ones)) == sorted(x[x > retry.LATER[2]])
 
 
-@pytest.mark.matrix(share=16)
+@pytest.mark.matrix(share=32)
+@pytest.mark.parametrize("accuracy", ["exact", "fast"])
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=IDS)
-def test_the_digests_of_the_processor(op, signature, queue):
+def test_the_digests_of_the_processor(op, signature, accuracy, queue):
+    op = getattr(op, accuracy)
     given = [elements(kind, k, ELEMENTS) for k, kind in enumerate(signature.inputs)]
     parameters = some_parameters(op)
     expected = listed(op(*given, **parameters))
@@ -119,10 +121,12 @@ def test_the_digests_of_the_processor(op, signature, queue):
 ROW_CASES = [(op, signature) for op in OPERATORS.values() if op.is_row_wise for signature in op.signatures]
 
 
-@pytest.mark.matrix(share=16)
+@pytest.mark.matrix(share=32)
+@pytest.mark.parametrize("accuracy", ["exact", "fast"])
 @pytest.mark.parametrize(("op", "signature"), ROW_CASES, ids=lambda one: getattr(one, "name", ""))
-def test_rows(op, signature, queue):
+def test_rows(op, signature, accuracy, queue):
     """Short rows, and rows of several segments."""
+    op = getattr(op, accuracy)
     for rows, count in ((19, 331), (2, 20011)):
         given = [elements(kind, k, rows * count).reshape(rows, count) for k, kind in enumerate(signature.inputs)]
         found = ogive.opencl.function(op)(*(on_device(queue, array) for array in given))
@@ -146,7 +150,7 @@ def test_rows_that_no_kernel_decides_go_to_the_host(queue):
     @ogive.row_operator(types=["float32"])
     def less(x):
         """Zero, which no number of bits decides, beside a sum."""
-        return (np.sin(x) ** 2 + np.cos(x) ** 2 - 1) * ogive.formula.row_sum(x)
+        return (np.sqrt(x) ** 2 - x) * ogive.formula.row_sum(x)
 
     x = np.linspace(0.5, 2, 60, dtype=np.float32).reshape(4, 15)
     assert_same(ogive.opencl.function(less)(on_device(queue, x)), less(x))
@@ -165,8 +169,9 @@ def test_random_formulas(seed, queue):
         return root
 
     given = [elements(drawn.signatures[0].inputs[k], k, 2000) for k in range(2)]
-    expected = drawn(*given, alpha=0.3)
-    assert_same(ogive.opencl.function(drawn)(*(on_device(queue, array) for array in given), alpha=0.3), expected)
+    arrays = [on_device(queue, array) for array in given]
+    for op in (drawn.exact, drawn.fast):
+        assert_same(ogive.opencl.function(op)(*arrays, alpha=0.3), op(*given, alpha=0.3))
 
 
 @pytest.fixture
@@ -186,7 +191,7 @@ def counts(monkeypatch):
 @ogive.operator(types=["float32"])
 def nothing(x):
     """Zero, which no number of bits decides."""
-    return np.sin(x) ** 2 + np.cos(x) ** 2 - 1
+    return np.sqrt(x) ** 2 - x
 
 
 def test_what_no_kernel_decides_goes_to_the_host(queue, counts):
@@ -204,18 +209,13 @@ def test_more_open_elements_than_the_list_has_room_for(queue, monkeypatch, count
     @ogive.operator(types=["float32"])
     def raised(x):
         """A kernel of its own, whose list has little room."""
-        return np.sin(x) ** 2 + np.cos(x) ** 2 - 1
+        return np.sqrt(x) ** 2 - x
 
     on = ogive.opencl.function(raised)
     assert_same(on(on_device(queue, x)), raised(x))
     assert max(counts) > 2
     assert len(counts) > 1  # in several launches
     assert_same(on(on_device(queue, x)), raised(x))  # with the room that there is now
-
-
-def test_the_fast_contract(queue):
-    x = elements(ogive.gelu.signatures[2].inputs[0], 0, ELEMENTS)
-    assert_same(ogive.opencl.function(ogive.gelu.fast)(on_device(queue, x)), ogive.gelu.fast(x))
 
 
 def test_parameters_and_choices(queue):
@@ -480,8 +480,18 @@ def test_the_judge_takes_a_device(queue):
     chosen = subject(f"opencl:{number}", specification)
     assert chosen(specification, [x]).tobytes() == ogive.gelu(x).tobytes()
     assert queue.device.name.strip() in chosen.version
-    with pytest.raises(ArgumentError, match=r"the device is 'opencl:99'; allowed: opencl:0"):
-        subject("opencl:99", specification)
+    for name in ("opencl:99", "opencl:first", "opencl"):
+        with pytest.raises(ArgumentError, match=rf"the device is '{name}'; allowed: opencl:0"):
+            subject(name, specification)
+
+
+def test_operators_on_numpys_arrays_name_those_on_a_device(queue):
+    with pytest.raises(ArgumentError) as raised:
+        ogive.gelu(on_device(queue, np.ones(4, np.float32)))
+    assert str(raised.value) == (
+        "gelu: x is a pyopencl.Array on a device; allowed: arrays in the memory of the CPU. "
+        "Compute there with ogive.opencl.function, or copy it first: x.get()"
+    )
 
 
 def test_names():
@@ -537,6 +547,42 @@ def test_too_little_memory(queue):
     assert str(raised.value) == (
         f"ogive.opencl.gelu: the device {queue.device.name.strip()} has too little memory for results of shape "
         "(1048576, 1048576). Compute parts of the arrays one after the other"
+    )
+
+
+@pytest.mark.parametrize("name", ["relu", "softmax"])
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        ("MemoryError", r"has too little memory for results of shape \(2, 3\)\. Compute parts of the arrays"),
+        ("RuntimeError", r"failed \(the context is lost\)\. The arrays are as they were$"),
+    ],
+)
+def test_a_device_that_fails(name, error, sentence, queue, monkeypatch):
+    x = np.float32([[1, 2, 3], [4, 5, 6]])
+    given, on = on_device(queue, x), getattr(ogive.opencl, name)
+    expected = on(given).get()
+
+    def failing(*args: Any) -> Any:
+        raise getattr(cl, error)("the context is lost")
+
+    monkeypatch.setattr(opencl_driver.OpenCLDriver, "launch", failing)
+    with pytest.raises(DeviceError, match=rf"^ogive\.opencl\.{name}: the device .* {sentence}"):
+        on(given)
+    monkeypatch.undo()
+    assert_same(given, x)
+    assert_same(on(given), expected)
+
+
+def test_no_device_is_there(monkeypatch):
+    def platforms() -> Any:
+        raise cl.LogicError("PLATFORM_NOT_FOUND_KHR")
+
+    monkeypatch.setattr(cl, "get_platforms", platforms)
+    with pytest.raises(ArgumentError) as raised:
+        ogive.device("opencl:0")
+    assert str(raised.value) == (
+        "ogive.device: the device is 'opencl:0', and no OpenCL device is there. ogive devices lists what is there"
     )
 
 

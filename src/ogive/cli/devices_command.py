@@ -19,8 +19,9 @@ __all__ = ["command", "device_lines"]
 def command() -> int:
     """List the devices of this machine, and say why Ogive does not compute on one.
 
-    The processor computes everything. OpenCL and CUDA devices compute what has kernels
-    (ogive.device). An OpenCL device has to round float32 and float64 as IEEE 754 says, and is tried with a small kernel.
+    The processor computes everything. OpenCL and CUDA devices compute what has kernels (ogive.device), and leave the
+    rest to the processor. An OpenCL device has to round float32 and float64 as IEEE 754 says, and is tried with a
+    small kernel.
     """
     rows, reason = _rows()
     print_table([Column(title, is_list=True) for title in ("device", "name", "about", "computes")], rows)

@@ -132,7 +132,7 @@ def subject(
         return Subject("ogive", "", specification.bind)
     if head in PEERS:
         return _peer(head, rest, specification)
-    if head in ("cuda", "opencl") and rest.isdigit():
+    if head in ("cuda", "opencl"):
         return _on_device(text, specification)
     place, _, name = text.rpartition(":")
     if re.search(_LIBRARY, text):
