@@ -1092,6 +1092,27 @@ def exp_paired(of_two_words: bool) -> float:
     return error + SINGLE_UNIT * (q + SINGLE_UNIT) + SINGLE_UNIT**2
 
 
+def exp_of_row() -> float:
+    """`exponential_of_row`: ``T (1 + w + q) + high rest``, where w is ``r + r**2 / 2`` rounded, and q has what that loses."""
+    steps = paired.LARGEST_OF_ROW * paired.STEPS + 1
+    r = (0.5 + steps * SINGLE_UNIT + 2.0**-20) * paired.STEP
+    rest = steps * abs(paired.STEP_LACKS) + max(map(abs, TABLES["POWERS_LACK"])) + 2.0**-34
+    lacking = float(abs(arb(2).log() / 32 - arb(paired.STEP) - arb(paired.STEP_LACKS)).upper())
+    error = steps * lacking + 2 * half_unit(2.0**-24) + half_unit(rest)  # of the rest
+    numbers = (paired.THIRD, paired.TWELFTH, paired.SIXTIETH)
+    error += largest(lambda z: (at(numbers, z) / 2 - series(after(3, factorial), z, 0.3)) * z * z * z, -r, r)
+    inner = paired.TWELFTH + r * paired.SIXTIETH
+    polynomial = paired.THIRD + r * inner
+    error += (half_unit(inner) * r + half_unit(polynomial) + 2 * SINGLE_UNIT * polynomial) * r**3 / 2
+    lost = half_unit(r * (1 + r))
+    q = polynomial * r**3 / 2 * (1 + 2.0**-20) + lost
+    error += half_unit(lost) + half_unit(q)
+    # The low word: what the FMA of the leading part lost, which is exact, and two roundings. Products of small terms are left out.
+    low = q + SINGLE_UNIT * (1 + 2 * r)
+    error += SINGLE_UNIT * low + SINGLE_UNIT * (low + rest * (1 + 2 * r))
+    return (error + rest * (q + SINGLE_UNIT) + rest**2 * 0.51) * (1 + 4 * r)
+
+
 def expm1_paired_near_zero() -> float:
     """Where n is zero: relative to r. A low word of the operand is all of the rest; low words are rounded some times more."""
     r, lowest = PAIRED_R * (1 + 2.0**-20), 2 * SINGLE_UNIT
@@ -1113,7 +1134,12 @@ def expm1_paired() -> float:
 
 
 def in_single_pairs() -> dict[str, float]:
-    return {"exp": exp_paired(False), "exp of two words": exp_paired(True), "expm1 near zero": expm1_paired()}
+    return {
+        "exp": exp_paired(False),
+        "exp of rows": exp_of_row(),
+        "exp of two words": exp_paired(True),
+        "expm1 near zero": expm1_paired(),
+    }
 
 
 HEADER = '''"""What each rule may be wrong by, relative to its result, of operands without an error.

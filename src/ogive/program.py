@@ -48,7 +48,9 @@ class Summation(Enum):
 
     IN_FLOAT64 = "in float64, and beside a sum of float64 what rounding lost of it"
     UNCOMPENSATED = "in float64, without what rounding lost"
-    IN_PAIRS = "two and two in float32, then in float64: of numbers that are not negative and far from infinite"
+    IN_PAIRS = (
+        "two and two in float32, then in float64: of numbers that are far from infinite, and not negative or low words"
+    )
     IN_GROUPS = (
         "in float64: first what the loop takes at a time, then those sums, and beside them what rounding lost. Targets"
         " differ in its last bits, so it is for sums whose error a rounding test covers"

@@ -320,8 +320,9 @@ def undecided(op, rows):
     assert program is not None
     assert program.undecided is not None
     one, zero = (node(ops.CONSTANT, (), value, Format.F32) for value in (1.0, 0.0))
+    program = program.paired or program
     mask = node(ops.SELECT, (program.undecided, one, zero), None, Format.F32)
-    shown = replace(program, results=(mask,), undecided=None, repair=None, decide_row=None)
+    shown = replace(program, results=(mask,), undecided=None, repair=None, retry=None, decide_row=None)
     return ufunc_of("undecided", shown)(rows).any(axis=-1)
 
 

@@ -25,6 +25,7 @@ from ogive.numerics.elementary.paired_functions import (
     TANH,
     Piecewise,
     evaluated,
+    exponential_of_row,
 )
 from ogive.numerics.interval import Interval
 from ogive.numerics.paired import LARGEST_SHARE, LOST, Paired, PairedArithmetic, U, Unpaired
@@ -133,6 +134,22 @@ def test_bounds_of_logarithms_run_beside_them(name: str) -> None:
     number = FUNCTIONS_IN_PAIRS[name](m, u, is_result=True, reaches_all=False)
     _, beside = largest_error(number, x, balls(name, x, of_product=False), around=True)
     assert 1 / 64 < beside <= 1
+
+
+@pytest.mark.parametrize("largest", [0.0, 63.9, -1.3])
+def test_exponentials_of_rows_are_as_good_as_they_say(largest: float) -> None:
+    m, x = PairedArithmetic(), np.minimum(inputs(600, 63.9), np.float32(largest))
+    found = exponential_of_row(m, node("input", (), 0, Format.F32), m.number(float(np.float32(largest))))
+    k, worst = round(float(np.float32(largest)) / math.log(2)), 0.0
+    between = m.less_(m.number(0.0), node("bitcast", (found.between,), None, Format.F32))
+    for a, high, low, is_far in zip(
+        x, *run([found.high, found.low, m.select_(between, m.number(1.0), m.number(0.0))], x), strict=True
+    ):
+        if not is_far:
+            exact = (arb(float(a)) - k * arb(2).log()).exp() * arb(2) ** 64
+            assert abs(low) <= found.share * high
+            worst = max(worst, float(abs((arb(float(high)) + arb(float(low))) / exact - 1).upper()))
+    assert worst <= found.relative <= 16 * worst
 
 
 def test_a_false_bound_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,9 @@ def with_undecided(results: Sequence[Expression], undecided: Expression | None) 
 
 
 def usual_cost(program: Program) -> float:
-    """The computation of a program for an element of moderate size."""
+    """The computation of a program for an element of moderate size, in all stages of rows."""
+    if program.stages:
+        return cost(program.roots)
     path = program.fast_path or program
     return cost(with_undecided(path.results, path.undecided))
 
@@ -51,7 +53,7 @@ LEAST_GAIN = 1.1
 
 def is_worth_it(fast: Program, exact: Program) -> bool:
     """Whether the fast contract has a program of its own beside the exact one."""
-    found = (cost(p.roots) if p.stages else usual_cost(p) for p in (fast, exact.paired or exact))
+    found = (usual_cost(p) for p in (fast, exact.paired or exact))
     return LEAST_GAIN * next(found) < next(found)
 
 

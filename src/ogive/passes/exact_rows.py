@@ -16,6 +16,7 @@ from ogive.expression import ROW_NUMBERS, Expression, Format, node, varying, wal
 from ogive.numerics.bounded import Bounded
 from ogive.passes.exact import parameters_in
 from ogive.passes.identities import without_cancellation
+from ogive.passes.paired_results import paired_rows
 from ogive.passes.row_lowering import has_room
 from ogive.passes.row_numbers import CHOICES
 from ogive.passes.tested import agree
@@ -79,7 +80,8 @@ def rows_with_test(
             row_operands=frozenset(of_row),
         )
 
-    return replace(made, repair=repair, decide_row=row_decider(roots, made.inputs, made.outputs, reduces=reduces))
+    made = replace(made, repair=repair, decide_row=row_decider(roots, made.inputs, made.outputs, reduces=reduces))
+    return replace(made, paired=None if reduces else paired_rows(computed, made))
 
 
 def needs_no_bounds(roots: Sequence[Expression]) -> bool:

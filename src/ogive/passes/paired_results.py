@@ -16,11 +16,15 @@ from functools import reduce
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, depends_on_elements, is_extreme, node, walk
+from ogive.numerics.bounded import Bounded
 from ogive.numerics.elementary.paired_functions import (
     FUNCTIONS_IN_PAIRS,
+    LARGEST_OF_ROW,
     LIMITED,
     MOST,
     NORMAL_TAIL,
+    SCALE_OF_ROW,
+    exponential_of_row,
     gated,
     softplus_tail,
 )
@@ -33,13 +37,16 @@ from ogive.numerics.paired import (
     Paired,
     PairedArithmetic,
     TooManyRoundings,
+    U,
     Unpaired,
 )
 from ogive.numerics.truths import both, either
 from ogive.passes.cost import cost, usual_cost, with_undecided
-from ogive.program import Program, stored_operand
+from ogive.passes.row_lowering import is_share
+from ogive.passes.tested_rows import TestedRows
+from ogive.program import Program, Summation, stored_operand
 
-__all__ = ["before", "paired_results"]
+__all__ = ["before", "paired_results", "paired_rows"]
 
 #: Formulas with one of these may be computed in pairs.
 KNOWN = {*FUNCTIONS_IN_PAIRS, "normal_tail"}
@@ -379,3 +386,78 @@ class _PairedBranch:
         reaches_all = root.operands[0] in self.moved
         argument = self.numbers[root.operands[0]]
         return FUNCTIONS_IN_PAIRS[root.operation.name](m, argument, is_result=is_result, reaches_all=reaches_all)
+
+
+#: The largest sum of a row's exponentials, which are 2**64 times as large: no result of a smaller one is subnormal.
+LARGEST_SUM = 2.0**84
+
+#: Bits of a power of two, 2**-86.75: those of elements that are zero whatever the sum is are smaller, others larger.
+NOTHING = 0x141837F0
+
+#: The error of sums in float64: 1024 numbers one after the other, and joints of lanes and segments.
+SUM_OF_WORDS = (1024 + 64) * 2.0**-53
+
+
+def paired_rows(roots: Sequence[Expression], made: Program) -> Program | None:
+    """The program that is tried before ``made``: of exponentials of a row of float32 divided by their sum; None for others."""
+    if len(roots) != 1 or not is_share(roots[0]) or {t.name for t in (*made.inputs, *made.outputs)} != {"float32"}:
+        return None
+    (element, largest), summed = roots[0].operands[0].operands[0].operands, roots[0].operands[1]
+    if element.operation is not ops.INPUT:
+        return None
+    reals = _Shares(made.inputs, element, largest, summed)
+    stages = reals.reduce(roots, len(made.inputs) + len(made.outputs))
+    result, undecided = reals.share()
+    scratch = (Format.F32, Format.F32)
+    return replace(made, results=(result,), stages=stages, scratch=scratch, undecided=undecided, retry=lambda: made)
+
+
+class _Shares(TestedRows):
+    """Exponentials of a row in pairs of float32. Their words are added up in float64, and so is what a row has one of."""
+
+    def __init__(
+        self, inputs: tuple[ElementType, ...], element: Expression, largest: Expression, summed: Expression
+    ) -> None:
+        super().__init__(Bounded(Format.F64, Format.F32), inputs, Format.F32)
+        self.pairs, self.largest, self.summed = PairedArithmetic(), largest, summed
+        self.element = stored_operand(element, inputs)
+
+    def _reduce_to(self, root: Expression, *, is_kept: bool) -> None:
+        if root is self.largest:
+            super()._reduce_to(root, is_kept=is_kept)
+            return
+        m, largest = self.rows.m, self.rows.number(self.largest).high
+        self.words = exponential_of_row(self.pairs, self.element, node(ops.CONVERT, (largest,), None, Format.F32))
+        high = self._found(self._new("row_sum", self.words.high, Summation.UNCOMPENSATED))
+        low = self._found(self._new("row_sum", self.words.low, Summation.IN_PAIRS))
+        between = node(ops.BITCAST, (self._found(self._new("whole_max", self.words.between)),), None, Format.I64)
+        total = m.add_(high, low)
+        nothing = node(ops.CONSTANT, (), NOTHING, Format.I64)
+        holds = (
+            m.less_equal_(m.abs_(largest), m.number(LARGEST_OF_ROW)),
+            m.less_(total, m.number(LARGEST_SUM)),
+            node(ops.LESS, (between, nothing), None, Format.BIT),
+        )
+        inverse = m.div_(m.number(1 / SCALE_OF_ROW), total)
+        self.inverse = m.select_(reduce(both, holds), inverse, m.number(math.nan))
+
+    def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
+        words = self.words
+        high, low = (node(ops.INPUT, (), place + i, Format.F32) for i in range(2))
+        self.words = replace(words, high=high, low=low)
+        return words.high, words.low
+
+    def share(self) -> tuple[Expression, Expression]:
+        """A result, and where it is undecided: where a rule does not hold both ends are NaN."""
+        p, m, words = self.pairs, self.rows.m, self.words
+        of_sum = words.relative + SUM_OF_WORDS + U * words.share
+        reach = (words.relative + of_sum + 3 * U * (words.share + U)) * SLACK
+        high = node(ops.CONVERT, (self.inverse,), None, Format.F32)
+        rest = m.sub_(self.inverse, node(ops.CONVERT, (high,), None, Format.F64))
+        low = p.mul_(words.low, high)
+        lows = (m.fma_(self.inverse, m.number(end), rest) for end in (-reach, reach))
+        below, above = (
+            p.fma_(words.high, high, p.fma_(words.high, node(ops.CONVERT, (end,), None, Format.F32), low))
+            for end in lows
+        )
+        return p.mul_(above, p.number(SCALE_OF_ROW)), p.not_(p.equal_(above, below))

@@ -39,9 +39,11 @@ from ogive.numerics.paired import LARGEST, SMALLEST, Around, Conditions, Paired,
 __all__ = [
     "ERF",
     "FUNCTIONS_IN_PAIRS",
+    "LARGEST_OF_ROW",
     "LIMITED",
     "MOST",
     "NORMAL_TAIL",
+    "SCALE_OF_ROW",
     "SOFTPLUS_TAIL",
     "STEP",
     "STEP_LACKS",
@@ -49,6 +51,7 @@ __all__ = [
     "Piecewise",
     "evaluated",
     "exp_in_pairs",
+    "exponential_of_row",
     "gated",
     "softplus_tail",
 ]
@@ -148,6 +151,20 @@ ZERO_BITS = 0xBFFFF000
 #: 1/6 and 1/24.
 SIXTH, TWENTY_FOURTH = float.fromhex("0x1.555556p-3"), float.fromhex("0x1.555556p-5")
 
+#: The coefficients of rows: 1/3, 1/12 and 1/60.
+THIRD, TWELFTH, SIXTIETH = (float.fromhex(number) for number in ("0x1.555556p-2", "0x1.555556p-4", "0x1.111112p-6"))
+
+#: How large the largest element may be; how far below it others are known, of short rows and of others, so that no share is
+#: subnormal; and from where on shares are zero, whatever the sum is.
+LARGEST_OF_ROW, DISTANCES_OF_ROW, NOTHING_OF_ROW = 64.0, (79.0, 72.0), 105.0
+SHORT_ROW = 2048.0
+
+#: Where n = 0 stands, and what exponentials are multiplied by then, so that none is subnormal: by its reciprocal.
+MIDDLE_OF_ROW, SCALE_OF_ROW = 2.0 + 20480 * UNIT, 2.0**-64
+
+#: The share of low words: what a leading part loses, the third power, and the rest.
+SHARE_OF_ROW = 2.0**-20.5
+
 #: To where operands are moved whose result does not depend on them: exp(-44) is nothing beside 1.
 FAR = 44.0
 NOTHING = math.exp(-FAR)
@@ -177,25 +194,72 @@ class _PairedExponential:
     where: Conditions
 
 
-def _core(m: PairedArithmetic, u: Paired, bias: float = 0.0) -> _PairedExponential:
-    u = m.normalised(u)
-    shifted = m.fma_(u.high, m.number(STEPS * UNIT), m.number(MIDDLE))
-    n = m.sub_(shifted, m.number(MIDDLE))
-    r = m.fma_(n, m.number(-STEP / UNIT), u.high)
+def _reduced(
+    m: PairedArithmetic, u: Expression, middle: Expression, bias: float = 0.0
+) -> tuple[Expression, Expression, Expression, Expression]:
+    """``T``, ``r`` and the rest of a number; and the number in whose last bits n stands, behind those of ``middle``."""
+    shifted = m.fma_(u, m.number(STEPS * UNIT), middle)
+    n = m.sub_(shifted, middle)
+    r = m.fma_(n, m.number(-STEP / UNIT), u)
     bits = m.bits_(shifted)
     lacks = tuple(m.rounded(Fraction(value) + Fraction(bias)) for value in TABLES["POWERS_LACK"])
     rest = m.fma_(n, m.number(-STEP_LACKS / UNIT), node(ops.TABLE, (bits,), lacks, Format.F32))
+    table = m.bits_(node(ops.TABLE, (bits,), TABLES["POWERS"], Format.F32))
+    power = m.from_bits_(node(ops.ADD, (table, m.shift_left_(bits, 18)), None, m.integer))
+    return power, r, rest, shifted
+
+
+def _core(m: PairedArithmetic, u: Paired, bias: float = 0.0) -> _PairedExponential:
+    u = m.normalised(u)
+    power, r, rest, shifted = _reduced(m, u.high, m.number(MIDDLE), bias)
     whole = r
     if u.low is not None:
         rest = m.add_(rest, u.low)
         whole = m.add_(r, rest)
     c = m.fma_(m.fma_(whole, m.number(TWENTY_FOURTH), m.number(SIXTH)), whole, m.number(0.5))
     q = m.fma_(r, m.fma_(r, c, rest), rest) if whole is r else m.fma_(m.mul_(whole, whole), c, rest)
-    table = m.bits_(node(ops.TABLE, (bits,), TABLES["POWERS"], Format.F32))
-    power = m.from_bits_(node(ops.ADD, (table, m.shift_left_(bits, 18)), None, m.integer))
     other = node(ops.AND, (node(ops.BITCAST, (shifted,), None, Format.U32), unsigned(ZERO_BITS)), None, Format.U32)
     relative = PAIRED["exp" if u.low is None else "exp of two words"] + MOST * u.relative + u.lost
     return _PairedExponential(power, r, q, relative, replace(u.where, doubts=(*u.where.doubts, other)))
+
+
+@dataclass(frozen=True)
+class ExponentialOfRow:
+    """``exp(x) 2**(64 - k)``, as ``high + low``."""
+
+    high: Expression
+    low: Expression
+    between: Expression
+    """The bits of a power of two beside the exponential, of elements whose exponential may be no zero and is not known; else 0."""
+    share: float
+    """No low word is a larger share of the exponential."""
+    relative: float
+    """The error of the exponential."""
+
+
+def exponential_of_row(m: PairedArithmetic, x: Expression, largest: Expression) -> ExponentialOfRow:
+    """The exponential beside the largest of a row of up to `LARGEST_OF_ROW`, with k the integer nearest to ``largest / log(2)``.
+
+    ``r + r**2 / 2`` is a leading part here, and what it loses is in the low word. So errors are small enough for a row: it is
+    computed again if one of its elements is undecided.
+    """
+    k = m.round_even_(m.mul_(largest, m.number(STEPS / POWERS_OF_TWO)))
+    middle = m.fma_(k, m.number(-POWERS_OF_TWO * UNIT), m.number(MIDDLE_OF_ROW))
+    nothing = m.sub_(largest, m.number(NOTHING_OF_ROW))
+    is_short = m.less_(node(ops.ROW_LENGTH, (), None, Format.F64), node(ops.CONSTANT, (), SHORT_ROW, Format.F64))
+    distance = m.select_(is_short, *(m.number(distance) for distance in DISTANCES_OF_ROW))
+    lowest = m.larger_(m.sub_(largest, distance), m.number(-LARGEST_OF_ROW))
+    power, r, rest, _ = _reduced(m, m.larger_(nothing, x), middle)
+    half = m.mul_(r, m.number(0.5))
+    whole = m.fma_(half, r, r)
+    lost = m.fma_(half, r, m.sub_(r, whole))
+    c = m.fma_(m.fma_(r, m.number(SIXTIETH), m.number(TWELFTH)), r, m.number(THIRD))
+    q = m.fma_(half, m.mul_(m.mul_(r, r), c), lost)
+    high = m.fma_(power, whole, power)
+    low = m.fma_(power, q, m.fma_(power, whole, m.neg_(m.sub_(high, power))))
+    low = m.fma_(high, rest, low)
+    between = m.select_(m.less_(x, lowest), m.bits_(power), m.whole(0))
+    return ExponentialOfRow(high, low, between, SHARE_OF_ROW, PAIRED["exp of rows"])
 
 
 def _inside(u: Paired) -> Interval:

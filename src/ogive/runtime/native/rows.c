@@ -118,20 +118,27 @@ static int run_stages(const ogive_row_group *group, intptr_t rows, int threads) 
 
 /* ---- all rows ------------------------------------------------------------------------------- */
 
-/* Where the rows lie that the kernel keeps between stages: one after the other in `scratch`. */
-static void place_scratch(ogive_row_group *group, char *scratch, intptr_t rows) {
+/* A row that the kernel keeps between stages begins where a line of the cache does. */
+static npy_intp scratch_row(npy_intp count, npy_intp size) { return (count * size + 63) / 64 * 64; }
+
+/* Where these rows lie: one after the other in `scratch`, but for the first `shared` of a row, which lie elsewhere. */
+static void place_scratch(ogive_row_group *group, char *scratch, intptr_t rows, int shared) {
     const OgiveKernel *kernel = group->program;
-    for (int k = kernel->inputs + kernel->outputs; k < kernel->inputs + kernel->outputs + kernel->scratches; ++k) {
+    const int operands = kernel->inputs + kernel->outputs;
+    scratch += (64 - (uintptr_t)scratch % 64) % 64;
+    for (int k = operands + shared; k < operands + kernel->scratches; ++k) {
         group->operands[k] = scratch;
-        group->steps[k] = group->count * kernel->itemsizes[k];
+        group->steps[k] = scratch_row(group->count, kernel->itemsizes[k]);
         scratch += rows * group->steps[k];
     }
 }
 
-static size_t scratch_bytes(const OgiveKernel *kernel, npy_intp count) {
-    size_t bytes = 0;
-    for (int k = kernel->inputs + kernel->outputs; k < kernel->inputs + kernel->outputs + kernel->scratches; ++k) {
-        bytes += (size_t)count * (size_t)kernel->itemsizes[k];
+/* What a row takes of memory for that, which begins anywhere. */
+static size_t scratch_bytes(const OgiveKernel *kernel, npy_intp count, int shared) {
+    const int operands = kernel->inputs + kernel->outputs;
+    size_t bytes = kernel->scratches > shared ? 63 : 0;
+    for (int k = operands + shared; k < operands + kernel->scratches; ++k) {
+        bytes += (size_t)scratch_row(count, kernel->itemsizes[k]);
     }
     return bytes;
 }
@@ -149,7 +156,7 @@ static int compute_row_again(const ogive_row_group *group, ogive_call *call, int
     atomic_fetch_add_explicit(is_retry ? &counts->retried : &counts->repaired, group->count, memory_order_relaxed);
     const int operands = repair->inputs + repair->outputs, mask = is_retry ? operands : operands - 1;
     const npy_intp marks = is_retry ? 0 : repair->of_row[mask] ? 1 : group->count;
-    char *memory = malloc((size_t)marks + 64 + scratch_bytes(repair, group->count));
+    char *memory = malloc((size_t)marks + 1 + scratch_bytes(repair, group->count, 0));
     if (memory == NULL) {
         return -1;
     }
@@ -165,7 +172,7 @@ static int compute_row_again(const ogive_row_group *group, ogive_call *call, int
         buffers[k] = one.operands[k] = k == mask ? memory : ogive_row_operand(group, row, k);
         elements[k] = repair->of_row[k] ? 1 : group->count;
     }
-    place_scratch(&one, memory + (marks + 63) / 64 * 64, 1);
+    place_scratch(&one, memory + marks, 1, 0);
     const int failed = run_stages(&one, 1, threads);
     if (failed == 0 && marks > 0 && memchr(memory, 1, (size_t)marks) != NULL) {
         ogive_decide(call, repair, buffers, elements);
@@ -191,18 +198,21 @@ static int repair_row(const ogive_row_group *group, ogive_call *call, intptr_t r
     return found;
 }
 
-/* Compute the first `rows` rows of the group; with `is_undecided`, go straight to the repair. 0, or -1 if memory ran out. */
-static int run_group(const ogive_row_group *group, ogive_call *call, intptr_t rows, int threads, int is_undecided) {
+/* Compute the first `rows` rows of the group; with `is_undecided`, go straight to the repair. How many rows were undecided, or
+ * -1 if memory ran out. */
+static intptr_t run_group(const ogive_row_group *group, ogive_call *call, intptr_t rows, int threads, int is_undecided) {
     int failed = is_undecided ? 0 : run_stages(group, rows, threads);
+    intptr_t undecided = 0;
     if (group->program->repair != NULL) {
         const int mark = ogive_mark_slot(group);
         for (intptr_t row = 0; row < rows && failed == 0; ++row) {
             if (is_undecided || group->records[mark][row] != 0) {
                 failed = repair_row(group, call, row, threads);
+                ++undecided;
             }
         }
     }
-    return failed;
+    return failed != 0 ? -1 : undecided;
 }
 
 typedef struct {
@@ -239,7 +249,7 @@ static ogive_row_group new_group(const rows_context *context, double (*records)[
 
 /* A row that is written last may serve as the kernel's scratch row until then. */
 static int output_serves_as_scratch(const OgiveKernel *kernel) {
-    return kernel->scratches == 1 && !kernel->of_row[kernel->inputs] && kernel->itemsizes[kernel->inputs] == kernel->itemsizes[kernel->inputs + kernel->outputs];
+    return kernel->scratches > 0 && !kernel->of_row[kernel->inputs] && kernel->itemsizes[kernel->inputs] == kernel->itemsizes[kernel->inputs + kernel->outputs];
 }
 
 static int is_contiguous(const OgiveKernel *kernel, const npy_intp *element_steps, npy_intp count) {
@@ -384,14 +394,14 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
         group = end - begin;
     }
     const size_t gathered = bytes * (size_t)group;
-    char *scratch = malloc(gathered + scratch_bytes(kernel, count) * (size_t)group);
+    char *scratch = malloc(gathered + scratch_bytes(kernel, count, 0) * (size_t)group);
     if (scratch == NULL) {
         atomic_store(&context->failed, 1);
         return;
     }
     _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
     ogive_row_group rows_of = new_group(context, records);
-    place_scratch(&rows_of, scratch + gathered, group);
+    place_scratch(&rows_of, scratch + gathered, group, 0);
     for (intptr_t at = begin; at < end; at += group) {
         intptr_t rows = end - at < group ? end - at : group;
         layout buffers[OGIVE_MAX_OPERANDS];
@@ -437,11 +447,30 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
     free(scratch);
 }
 
+/* Whether rows may be computed by the retry of a kernel at once, not by the kernel first. */
+static int may_retry_at_once(ogive_call *call, const OgiveKernel *kernel) {
+    OgiveKernel *retry = kernel->repair;
+    return retry != NULL && ogive_is_retry(retry, kernel) && ogive_repair_function(call, retry) != NULL;
+}
+
+/* The same rows of the retry of a kernel, which counts them. */
+static OgiveLoopData loop_of_retry(const OgiveLoopData *loop, npy_intp elements) {
+    OgiveLoopData found = *loop;
+    found.kernel = loop->kernel->repair;
+    atomic_fetch_add_explicit(&loop->kernel->counts.retried, elements, memory_order_relaxed);
+    return found;
+}
+
+/* After so many undecided rows, groups that follow are retried at once. */
+#define SIGN_OF_MORE 4
+#define GROUPS_RETRIED_AT_ONCE 15
+#define LONGEST_ROW_TO_TRY 8192 /* of more elements one is often undecided, and with it the row */
+
 static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t end, int threads) {
     const OgiveKernel *kernel = context->loop->kernel;
     const npy_intp count = context->count;
     const int operands = kernel->inputs + kernel->outputs, shares = output_serves_as_scratch(kernel);
-    const size_t of_one = shares ? 0 : scratch_bytes(kernel, count);
+    const size_t of_one = scratch_bytes(kernel, count, shares);
     /* As many rows together as the first-level cache holds. */
     const npy_intp length = count < 1 ? 1 : count < OGIVE_STAGING_BYTES ? count : OGIVE_STAGING_BYTES;
     intptr_t group = OGIVE_STAGING_BYTES / kernel->bytes / length;
@@ -455,12 +484,14 @@ static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t 
     _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
     ogive_row_group rows_of = new_group(context, records);
     if (of_one > 0) {
-        place_scratch(&rows_of, scratch, group);
+        place_scratch(&rows_of, scratch, group, shares);
     }
     for (int k = 0; k < operands; ++k) {
         rows_of.steps[k] = context->steps[k];
     }
+    intptr_t undecided_before = 0;
     for (intptr_t at = begin; at < end; at += group) {
+        const intptr_t rows = end - at < group ? end - at : group;
         for (int k = 0; k < operands; ++k) {
             rows_of.operands[k] = context->args[k] + at * context->steps[k];
         }
@@ -468,8 +499,19 @@ static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t 
             rows_of.operands[operands] = rows_of.operands[kernel->inputs];
             rows_of.steps[operands] = rows_of.steps[kernel->inputs];
         }
-        if (run_group(&rows_of, context->call, end - at < group ? end - at : group, threads, 0) < 0) {
+        const intptr_t undecided = run_group(&rows_of, context->call, rows, threads, 0);
+        if (undecided < 0) {
             atomic_store(&context->failed, 1);
+        }
+        undecided_before = undecided == rows ? undecided_before + rows : 0;
+        if (undecided_before >= SIGN_OF_MORE && may_retry_at_once(context->call, kernel)) {
+            const intptr_t first = at + rows, left = end - first, most = GROUPS_RETRIED_AT_ONCE * group;
+            const intptr_t some = left < most ? left : most;
+            const OgiveLoopData loop = loop_of_retry(context->loop, some * count);
+            rows_context of_retry = {&loop, context->call, context->args, context->steps, count, 0, 0};
+            run_contiguous_rows(&of_retry, first, first + some, threads);
+            atomic_fetch_or(&context->failed, atomic_load(&of_retry.failed));
+            at += some;
         }
     }
     free(scratch);
@@ -718,7 +760,7 @@ static void repeat_shared(const rows_context *context, int k, char *target) {
 static int has_side_by_side(const rows_context *context, intptr_t rows) {
     const OgiveKernel *kernel = context->loop->kernel;
     if (kernel->columns == NULL || rows < ROWS_AT_ONCE || context->count < 1 ||
-        scratch_bytes(kernel, context->count) > LARGEST_SCRATCH / ROWS_AT_ONCE) {
+        scratch_bytes(kernel, context->count, 0) > LARGEST_SCRATCH / ROWS_AT_ONCE) {
         return 0;
     }
     for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
@@ -856,7 +898,7 @@ static void run_side_by_side(rows_context *context, intptr_t begin, intptr_t end
     most = (most > groups ? groups : most) * ROWS_AT_ONCE;
     const size_t of_records = record_size_of_columns(context->loop) * ROWS_AT_ONCE * sizeof(double);
     const size_t of_found = context->count > OGIVE_ELEMENTS_TOGETHER ? sizeof(ogive_partial[2 * OGIVE_MAX_REDUCTIONS]) : 0;
-    const size_t of_scratch = shares ? 0 : scratch_bytes(kernel, context->count);
+    const size_t of_scratch = scratch_bytes(kernel, context->count, shares);
     const size_t of_group = of_records + ROWS_AT_ONCE * (of_found + of_scratch);
     char *memory = malloc((size_t)most / ROWS_AT_ONCE * of_group + bytes_of_shared(context) + 64);
     if (memory == NULL) {
@@ -882,9 +924,10 @@ static void run_side_by_side(rows_context *context, intptr_t begin, intptr_t end
     cursor += (size_t)most * of_found;
     columns.steps[OGIVE_MAX_OPERANDS] = (intptr_t)of_records;
     for (int k = operands; k < operands + kernel->scratches; ++k) {
-        columns.steps[k] = shares ? columns.steps[kernel->inputs] : most * kernel->itemsizes[k];
+        const int is_shared_one = shares && k == operands;
+        columns.steps[k] = is_shared_one ? columns.steps[kernel->inputs] : most * kernel->itemsizes[k];
         columns.operands[k] = cursor;
-        cursor += shares ? 0 : context->count * columns.steps[k];
+        cursor += is_shared_one ? 0 : context->count * columns.steps[k];
     }
     for (intptr_t at = begin; at + ROWS_AT_ONCE <= end; at += most) {
         const intptr_t left = (end - at) / ROWS_AT_ONCE * ROWS_AT_ONCE;
@@ -937,12 +980,18 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
         return;
     }
     ogive_call call = {loop->kernel, NULL, loop, rows, NULL};
-    rows_context context = {loop, &call, args, steps, count, 0, 0};
     const int threads = ogive_pool_size();
     const npy_intp length = count < 1 ? 1 : count, all = rows > NPY_MAX_INTP / length ? NPY_MAX_INTP : rows * length;
     if (kernel->repair != NULL && count > 0) {
         ogive_count(loop->kernel, all);
     }
+    OgiveLoopData of_retry;
+    if (count > LONGEST_ROW_TO_TRY && may_retry_at_once(&call, kernel)) {
+        of_retry = loop_of_retry(loop, all);
+        loop = &of_retry;
+        kernel = loop->kernel;
+    }
+    rows_context context = {loop, &call, args, steps, count, 0, 0};
     const int contiguous = is_contiguous(kernel, steps + kernel->inputs + kernel->outputs, count) && !is_in_place(&context, rows);
     context.side_by_side = !contiguous && has_side_by_side(&context, rows);
     if (context.side_by_side) {
