@@ -197,13 +197,14 @@ def called(theirs: str) -> set[str]:
 def advice(theirs: str) -> str:
     """The advice for somebody who looks for this name of another library, as a sentence; empty if it is in no table.
 
-    >>> advice("lesserOrEqual"), advice("matvec").partition(",")[0]
+    >>> advice("lesserOrEqual"), advice("conv").partition(",")[0]
     ('It is called less_or_equal here', 'Ogive has no products of matrices')
     """
     ours = sorted(called(theirs))
     if ours:
         return f"It is called {' or '.join(ours)} here"
-    return next((sentence for sentence, names in WITHOUT.items() if theirs in names.split()), "")
+    own = {name: sentence for sentence, names in reversed(WITHOUT.items()) for name in names.split()}
+    return own.get(theirs) or {name.lower(): sentence for name, sentence in own.items()}.get(theirs.lower(), "")
 
 
 def no_operator(module: str, name: str, way_out: str) -> AttributeError:

@@ -123,7 +123,7 @@ def command(
         raise click.UsageError(
             "--exec was given without --operator; allowed: with the operator that the program computes"
         )
-    if subject_text and not operators and ":" in subject_text and subject_text.partition(":")[0] not in PEERS:
+    if subject_text and not operators and set(":.") & set(subject_text) and not _is_of_library(subject_text):
         # A C function of another operator would be given buffers of other types.
         what = f"{subject_text} was given without --operator"
         raise click.UsageError(f"{what}; allowed: with the operator that the function computes")
