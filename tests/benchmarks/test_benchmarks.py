@@ -307,6 +307,25 @@ def test_a_cliff_is_measured_and_stored_with_its_kernels():
     assert worst.rows[0][0] == "gelu"
 
 
+#: The operators of the README's sentence about large arrays.
+UP_TO_THREE_TIMES = "gelu", "softmax"
+UP_TO_1_4_TIMES = "celu", "hard_sigmoid", "mish", "sigmoid", "softplus", "swish", "tanh"
+
+
+def test_large_arrays_take_as_long_as_the_readme_says():
+    """The fastest library counts, and times of kernels that have changed since do not."""
+    sections = json.loads(Path(report.__file__).with_name("results.json").read_text())["sections"]
+    longest = {}
+    for row in (*sections["float32"], *sections["softmax"]):
+        if row["operator"] in (*UP_TO_THREE_TIMES, *UP_TO_1_4_TIMES) and row["elements"] >= 1 << 16 and current([row]):
+            peers = [seconds for name, seconds in row["seconds"].items() if name not in ("ogive", "copyto")]
+            longest.setdefault(row["operator"], []).append(row["seconds"]["ogive"] / min(peers))
+    assert longest
+    for name, ratios in longest.items():
+        assert max(ratios) < (3.05 if name in UP_TO_THREE_TIMES else 1.45), name
+        assert min(ratios) > 0.05, name
+
+
 def test_the_limit_is_20_times_the_ordinary_time_or_50_ns():
     assert cliffs.limit_of(1.0, "float32") == 50.0
     assert cliffs.limit_of(4.0, "float16") == 80.0

@@ -496,7 +496,10 @@ def test_the_page_in_a_browser(tmp_path):
         (["ogive", "--exec", "x"], "SUBJECT and --exec were given; allowed: one of SUBJECT, --exec, --results"),
         (["--exec", "x"], "--exec was given without --operator"),
         (["./libk.so:my_gelu"], "./libk.so:my_gelu was given without --operator; allowed: with the operator that"),
-        (["./libk.so"], "./libk.so was given without --operator; allowed: with the operator that the function computes"),
+        (
+            ["./libk.so"],
+            "./libk.so was given without --operator; allowed: with the operator that the function computes",
+        ),
         (["ogive", "--parameter", "alpha=1"], "--parameter says what one operator has"),
         (
             ["ogive", "--operator", "gelu", "--parameter", "alpha=1"],
