@@ -13,17 +13,22 @@ from __future__ import annotations
 import argparse
 import ctypes
 import ctypes.util
+import itertools
+import os
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from ogive.backends.device_text import kernel_text
 from ogive.backends.dialects import CUDA
 from ogive.catalog import OPERATORS
 from ogive.operator import Operator
 from ogive.program import Program
+from ogive.signature import Signature
 
 __all__ = ["ARCHITECTURES", "Compiler", "complaints", "library"]
 
@@ -90,8 +95,12 @@ def complaints(compiler: Compiler, program: Program) -> tuple[list[str], int]:
     return found, size
 
 
-def _operators(names: Sequence[str]) -> list[Operator]:
-    return [op for op in OPERATORS.values() if not names or op.name in names]
+def _cases(names: Sequence[str]) -> Iterator[tuple[Operator, Signature, dict[str, Any]]]:
+    """The operators of these names, or all, for each combination of element types and each choice."""
+    for op in OPERATORS.values():
+        choices = [[(p.name, choice) for choice in p.choices] for p in op.parameters if p.choices]
+        if not names or op.name in names:
+            yield from ((op, s, dict(chosen)) for s in op.signatures for chosen in itertools.product(*choices))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -99,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tools.compile_cuda", description=(__doc__ or "").partition("\n")[0]
     )
-    parser.add_argument("operators", nargs="*", help="their names; default: all element-wise operators")
+    parser.add_argument("operators", nargs="*", help="their names; default: all")
     names = parser.parse_args(arguments).operators
     path = library()
     if path is None:
@@ -107,14 +116,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     compiler, begun = Compiler(path), time.perf_counter()
     right = wrong = size = 0
-    for op in _operators(names):
-        for signature in op.signatures:
-            choices = {p.name: p.choices[0] for p in op.parameters if p.choices}
-            found, more = complaints(compiler, op.program(signature, **choices))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        cases = list(_cases(names))
+        made = pool.map(lambda case: complaints(compiler, case[0].program(case[1], **case[2])), cases)
+        for (op, signature, choices), (found, more) in zip(cases, made, strict=True):
             size += more
             right, wrong = right + (not found), wrong + bool(found)
             for text in found:
-                print(f"{op.name} {[t.name for t in signature.inputs]}: {text}")
+                print(f"{op.name} {[t.name for t in signature.inputs]} {choices}: {text}")
     kernels = (right + wrong) * len(ARCHITECTURES)
     print(
         f"{right} of {right + wrong} programs compile for {' and '.join(ARCHITECTURES)}, each operation rounded by itself: "

@@ -370,6 +370,39 @@ def test_streams(there, stub):
         there.gelu(Exporter(X), stream="two")
 
 
+@pytest.fixture
+def cupy(monkeypatch):
+    """A stub of CuPy: its arrays, its current stream, and what makes an array of another's."""
+    made = types.ModuleType("cupy")
+    made.ndarray = type("ndarray", (Exporter,), {"__module__": "cupy"})
+    made.cuda = types.SimpleNamespace(get_current_stream=lambda: types.SimpleNamespace(ptr=55))
+    made.asarray = lambda array: made.ndarray(fetched(array))
+    made.from_dlpack = lambda array: made.ndarray(array.array)
+    monkeypatch.setitem(sys.modules, "cupy", made)
+    return made
+
+
+def test_arrays_of_cupy(there, stub, cupy):
+    """They go in and come out on CuPy's current stream; it reads capsules of libraries that have nothing else."""
+    found = there.gelu(cupy.ndarray(X))
+    assert isinstance(found, cupy.ndarray)
+    assert_same_bits(found.array, ogive.gelu(X))
+    capsule = types.SimpleNamespace(array=X, __dlpack_device__=lambda: (2, 0))
+    assert_same_bits(fetched(there.gelu(capsule)), ogive.gelu(X))
+    assert [stream for *_, stream in stub.launches] == [55, 0]
+
+
+def test_a_capsule_that_nobody_reads(there, monkeypatch):
+    for name in ("cupy", "torch"):
+        monkeypatch.setitem(sys.modules, name, None)
+    capsule = types.SimpleNamespace(__dlpack_device__=lambda: (2, 0))
+    with pytest.raises(
+        ArgumentError,
+        match=r"^ogive\.cuda\.gelu: an array is a SimpleNamespace\. Import cupy or torch first, which read",
+    ):
+        there.gelu(capsule)
+
+
 def test_memory_is_given_back(there, stub):
     before = len(stub.memory)
     result = there.gelu(Exporter(X))
@@ -443,6 +476,26 @@ def test_a_device_that_fails(there, stub):
     ):
         there.gelu(Exporter(x))
     assert_same_bits(x, X)
+
+
+def test_no_driver_is_there(there, monkeypatch):
+    from ogive.cuda import cuda_driver, open_cuda
+
+    def missing(*given: Any) -> Any:
+        raise RuntimeError("the library is not found")
+
+    monkeypatch.setattr(open_cuda.cu, "cuInit", missing)
+    assert there.devices() == []
+    with pytest.raises(ArgumentError, match=r"^ogive\.device: the device is 'cuda:0', and no CUDA device is there\. "):
+        ogive.device("cuda:0")
+    monkeypatch.setattr(cuda_driver, "_context_of", lambda number: cuda_driver.asked(missing))
+    with pytest.raises(DeviceError) as raised:
+        there.gelu(Exporter(X))
+    assert str(raised.value) == (
+        "ogive.cuda.gelu: CUDA failed (NVIDIA's driver is not installed). The arrays are as they were"
+    )
+    with pytest.raises(DeviceError, match=r"^cuda:0: the device cuda:0 failed \(NVIDIA's driver is not installed\)\."):
+        there.Device(0).array(X)
 
 
 def test_what_the_compiler_says(there, monkeypatch):

@@ -32,9 +32,10 @@ def test_there_are_cases():
     assert len(CASES) > 700
 
 
-@pytest.mark.matrix("op.name")
+@pytest.mark.matrix(share=100)
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=IDS)
 def test_the_compiler_takes_it(op, signature, compiler):
+    """A share: `python -m tools.compile_cuda` takes all."""
     found, size = complaints(compiler, program_of(op, signature))
     assert found == []
     assert size > 1000

@@ -32,7 +32,10 @@ class CudaError(Exception):
 
 def asked(function: Callable[..., Any], *arguments: Any) -> Any:
     """The results that a function of cuda.bindings gives behind its status."""
-    status, *rest = function(*arguments)
+    try:
+        status, *rest = function(*arguments)
+    except RuntimeError as error:  # cuda.bindings does not find the library
+        raise CudaError("NVIDIA's driver is not installed") from error
     if int(status):
         if isinstance(status, cu.CUresult):
             _, said = cu.cuGetErrorString(status)
