@@ -39,8 +39,8 @@ test:  ## the README's tests; `make test TESTS=tests/cpu/test_rows.py` for some
 	$(PYTHON) -m pytest -q $(or $(TESTS),-n auto tests --pyargs ogive)
 
 # Tests that take milliseconds each, and an eighth of the texts of all programs: the first look before a commit.
-QUICK = tests/free tests/messages tests/numerics/test_machine.py tests/engine/test_schedule.py tests/engine/test_fusion_groups.py \
-	tests/engine/test_fusion.py tests/directml/test_binding.py tests/directml/test_tensor.py tests/webnn/test_checks.py \
+QUICK = tests/free tests/messages tests/numerics/test_machine.py tests/engine/test_schedule.py tests/engine/test_fusion.py \
+	tests/directml/test_binding.py tests/directml/test_tensor.py tests/webnn/test_checks.py \
 	tests/golden/test_near_zero.py tests/cpu/test_ties.py
 
 test-quick:  ## the tests that take a minute together, before a commit

@@ -64,6 +64,14 @@ def test_the_commands_of_the_contributors_page_exist():
     assert {"lint", "types", "warnings"} <= ci <= targets
 
 
+def test_the_files_that_scripts_name_exist():
+    scripts = [ROOT / "Makefile", *(ROOT / ".ci").iterdir(), *(ROOT / ".github" / "workflows").iterdir()]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in scripts)
+    named = set(re.findall(r"(?<![\w/])(?:accuracy|benchmarks|examples|tests|tools|website)/[\w/]+\.py", text))
+    assert len(named) > 10
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+
+
 def test_the_version_stands_in_one_place():
     (version,) = re.findall(r"^  version: '(.+)',$", (ROOT / "meson.build").read_text(encoding="utf-8"), re.MULTILINE)
     assert f"\n## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
