@@ -54,6 +54,19 @@ COMMANDS = {
 class _Commands(click.Group):
     """Commands that are imported when they are asked for: `ogive run` needs nothing of `ogive show`."""
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command. The reader of a pipe who has seen enough is no error, for which click and rich would end with 1."""
+        try:
+            return super().invoke(ctx)
+        except SystemExit as ended:
+            if not isinstance(ended.__context__, BrokenPipeError):
+                raise
+        except BrokenPipeError:
+            os.dup2(
+                os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+            )  # what is left is written when the process ends
+        return 0
+
     def list_commands(self, context: click.Context) -> list[str]:
         return list(COMMANDS)
 
@@ -149,9 +162,6 @@ def _status(arguments: list[str]) -> int:
         return 130
     except OgiveError as error:
         _complain(str(error), _is_debugged(arguments))
-    except BrokenPipeError:  # the reader of a pipe has seen enough
-        sys.stderr.close()
-        return 0
     except OSError as error:
         way_out = _CHECK if isinstance(error, _OF_PATHS) else ""
         _complain(f"{error.filename}: {error.strerror}{way_out}" if error.filename else str(error))
