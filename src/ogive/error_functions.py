@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ogive.errors import MissingPackageError, message
+from ogive.errors import needed
 
 __all__ = [
     "compiled_error_function",
@@ -28,12 +28,8 @@ __all__ = [
 @cache
 def context() -> Any:
     """Arithmetic in 300 bits."""
-    try:
+    with needed("results in 300 bits", "'ogive[exact]'", "mpmath"):
         import mpmath
-    except ImportError:
-        what = "the package mpmath is not installed"
-        way_out = "Install it: pip install 'ogive[exact]'"
-        raise MissingPackageError(message("results in 300 bits", what, way_out=way_out)) from None
     found = mpmath.MPContext()
     found.prec = 300
     return found

@@ -5,12 +5,13 @@ Every class also derives from the built-in that fits, so that ``except ValueErro
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import pickle
 import reprlib
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NoReturn
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "by_position",
     "described",
     "message",
+    "needed",
     "refuse_variable",
     "shapes_apart",
     "suggestion",
@@ -124,6 +126,25 @@ def message(subject: str, what: str, allowed: str = "", way_out: str = "") -> st
     if way_out:
         text += f". {way_out}"
     return text
+
+
+@contextlib.contextmanager
+def needed(subject: str, install: str, package: str, *modules: str) -> Iterator[None]:
+    """Around imports: if the package is missing, whose modules have these names or its own, a sentence says so.
+
+    >>> with needed("ogive.abacus", "'ogive[abacus]'", "abacus"):
+    ...     import abacus
+    Traceback (most recent call last):
+        ...
+    ogive.errors.MissingPackageError: ogive.abacus: the package abacus is not installed. Install it: pip install 'ogive[abacus]'
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in (package, *modules):
+            raise
+        what, way_out = f"the package {package} is not installed", f"Install it: pip install {install}"
+        raise MissingPackageError(message(subject, what, way_out=way_out)) from error
 
 
 def variable(name: str, allowed: Sequence[str], environment: Mapping[str, str] = os.environ) -> str:

@@ -402,7 +402,10 @@ def test_importing_ogive_loads_no_jax():
     subprocess.run([sys.executable, "-c", code], check=True)
     missing = "import sys; sys.modules['jax'] = None\nimport ogive.jax"
     done = subprocess.run([sys.executable, "-c", missing], capture_output=True, text=True, check=False)
-    assert "MissingPackageError: ogive.jax: JAX is not installed. pip install 'ogive[jax]'" in done.stderr
+    assert (
+        "MissingPackageError: ogive.jax: the package jax is not installed. Install it: pip install 'ogive[jax]'"
+        in done.stderr
+    )
 
 
 # ---- shard_map

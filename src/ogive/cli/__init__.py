@@ -17,21 +17,12 @@ import traceback
 from types import FrameType
 from typing import Any, NoReturn
 
-from ogive.errors import MissingPackageError, OgiveError, message
+from ogive.errors import OgiveError, needed
 
-try:
+with needed("the command line", "'ogive[cli]'", "click"):
     import click
+with needed("the command line", "'ogive[cli]'", "rich"):
     import rich as _rich  # noqa: F401
-except ModuleNotFoundError as _error:
-    if _error.name not in ("click", "rich"):
-        raise
-    raise MissingPackageError(
-        message(
-            "the command line",
-            f"the package {_error.name} is not installed",
-            way_out="Install it: pip install 'ogive[cli]'",
-        )
-    ) from _error
 
 __all__ = ["main"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from ogive.accuracy.report import BINS, ErrorReport
 from ogive.cli.terminal import IMAGES, TERMINAL
 from ogive.curves import Drawing, drawing
-from ogive.errors import MissingPackageError, message
+from ogive.errors import needed
 from ogive.operator import Operator
 
 __all__ = [
@@ -68,11 +68,8 @@ def check_matplotlib() -> None:
 
 
 def _figure_class() -> Any:
-    try:
+    with needed("--plot", "'ogive[plot]'", "matplotlib"):
         from matplotlib.figure import Figure
-    except ImportError:
-        what, way_out = "matplotlib is not installed", "Install it: pip install 'ogive[plot]'"
-        raise MissingPackageError(message("--plot", what, way_out=way_out)) from None
     return Figure
 
 

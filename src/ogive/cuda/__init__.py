@@ -10,18 +10,11 @@ from typing import Any
 
 from ogive.catalog import OPERATORS
 from ogive.catalog.other_names import found_here
-from ogive.errors import MissingPackageError, message
+from ogive.errors import needed
 
-try:
+with needed("ogive.cuda", "'ogive[cuda]'", "cuda-bindings", "cuda"):
     from ogive.cuda.functions import function
     from ogive.cuda.open_cuda import Device, devices
-except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] != "cuda":
-        raise
-    way_out = "Install it: pip install 'ogive[cuda]'"
-    raise MissingPackageError(
-        message("ogive.cuda", "the package cuda-bindings is not installed", way_out=way_out)
-    ) from error
 
 __all__ = ["Device", "devices", "function", *OPERATORS]
 

@@ -11,16 +11,10 @@ from typing import Any
 
 from ogive.catalog import OPERATORS
 from ogive.catalog.other_names import found_here
-from ogive.errors import MissingPackageError, message
+from ogive.errors import needed
 
-try:
+with needed("ogive.jax", "'ogive[jax]'", "jax", "jaxlib"):
     from ogive.jax.array_functions import function
-except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] not in ("jax", "jaxlib"):
-        raise
-    raise MissingPackageError(
-        message("ogive.jax", "JAX is not installed", way_out="pip install 'ogive[jax]'")
-    ) from error
 
 __all__ = ["function", *OPERATORS]
 

@@ -11,7 +11,7 @@ from typing import Any
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES
 from ogive.dtypes import ELEMENT_TYPES
-from ogive.errors import MissingPackageError, ModelError, message, suggestion
+from ogive.errors import ModelError, message, needed, suggestion
 from ogive.judge.judgement import ALLOWABLE, FATAL, POLICIES, Judgement
 
 __all__ = ["Budget", "Budgets", "load"]
@@ -105,12 +105,8 @@ def load(path: Path) -> Budgets:
 
     Raises MissingPackageError without PyYAML, ModelError for what is no such file.
     """
-    try:
+    with needed("budgets", "'ogive[judge]'", "PyYAML", "yaml"):
         import yaml
-    except ImportError:
-        raise MissingPackageError(
-            message("budgets", "the package PyYAML is not installed", way_out="Install it: pip install 'ogive[judge]'")
-        ) from None
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:

@@ -6,16 +6,10 @@
 ``ogive.onnx.backend`` is the same behind ONNX's own interface ``onnx.backend.base.Backend``.
 """
 
-from ogive.errors import MissingPackageError, message
+from ogive.errors import needed
 
-try:
+with needed("ogive.onnx", "'ogive[onnx]'", "onnx"):
     import onnx as _  # noqa: F401
-except ModuleNotFoundError as error:
-    if error.name != "onnx":
-        raise
-    raise MissingPackageError(
-        message("ogive.onnx", "the package onnx is not installed", way_out="Install it: pip install 'ogive[onnx]'")
-    ) from error
 
 from ogive.onnx.checked_graph import ValueInfo
 from ogive.onnx.exporting import export

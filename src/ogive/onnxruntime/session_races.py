@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto
 
-from ogive.errors import MissingPackageError, message
+from ogive.errors import needed
 
 __all__ = ["GroupReport", "OptimizationReport", "Race", "Sessions", "imported"]
 
@@ -32,11 +32,8 @@ NOTCH = 1.57
 
 def imported(subject: str) -> Any:
     """The package onnxruntime."""
-    try:
+    with needed(subject, "onnxruntime", "onnxruntime"):
         import onnxruntime
-    except ImportError:
-        what, way_out = "the package onnxruntime is not installed", "Install it: pip install onnxruntime"
-        raise MissingPackageError(message(subject, what, way_out=way_out)) from None
     return onnxruntime
 
 

@@ -10,18 +10,11 @@ from typing import Any
 
 from ogive.catalog import OPERATORS
 from ogive.catalog.other_names import found_here
-from ogive.errors import MissingPackageError, message
+from ogive.errors import needed
 
-try:
+with needed("ogive.opencl", "'ogive[opencl]'", "pyopencl", "pytools"):
     from ogive.opencl.functions import function
     from ogive.opencl.open_devices import Device, devices
-except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] not in ("pyopencl", "pytools"):
-        raise
-    way_out = "Install it: pip install 'ogive[opencl]'"
-    raise MissingPackageError(
-        message("ogive.opencl", "the package pyopencl is not installed", way_out=way_out)
-    ) from error
 
 __all__ = ["Device", "devices", "function", *OPERATORS]
 

@@ -20,16 +20,10 @@ from typing import Any
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, named
 from ogive.catalog.other_names import no_operator
-from ogive.errors import MissingPackageError, message
+from ogive.errors import needed
 
-try:
+with needed("ogive.torch", "torch", "torch"):
     import torch as _  # noqa: F401
-except ModuleNotFoundError as error:
-    if error.name != "torch":
-        raise
-    raise MissingPackageError(
-        message("ogive.torch", "the package torch is not installed", way_out="Install it: pip install torch")
-    ) from error
 
 from ogive.torch import nn
 from ogive.torch.functional_mode import functional_mode
