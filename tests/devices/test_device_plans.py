@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,10 @@ cl = pytest.importorskip("pyopencl", reason="not installed: pyopencl (pip instal
 
 
 #: Models and graphs that are drawn: compiling their kernels for a device takes seconds.
-EXAMPLES = 40 if "OGIVE_OPENCL_ALL" in os.environ else 3
+ALL = "OGIVE_OPENCL_ALL" in os.environ
+EXAMPLES = 40 if ALL else 3
+
+FLOATS = (np.float16, np.float32, np.float64)
 
 
 @pytest.fixture(scope="module")
@@ -307,6 +311,37 @@ def test_nodes_without_a_kernel(text, operator, device):
     assert {node.split()[0] for node in on.ran().on_host} == {operator}
 
 
+@pytest.mark.skipif(not ALL, reason="a thousand models: make opencl runs them")
+@pytest.mark.parametrize("part", range(4))
+def test_nodes_of_onnx(part, device):
+    """The models of the onnx package's own tests of nodes, as far as Ogive has them, with floats that lie on the device."""
+    from onnx.backend.test.loader import load_model_tests
+
+    count, refused = 0, list[str]()
+    for case in load_model_tests(kind="node")[part::4]:
+        try:
+            host = ogive.onnx.load(case.model)
+            arrays = dict(zip(host.input_names, case.data_sets[0][0], strict=False))
+            expected = listed(host(**arrays))
+        except OgiveError:
+            continue
+        there = {n: device.array(a) if getattr(a, "dtype", None) in FLOATS else a for n, a in arrays.items()}
+        try:
+            found = listed(ogive.onnx.load(case.model, device=device)(**there))
+        except UnsupportedError as error:
+            refused.append(str(error))
+            continue
+        count += 1
+        for one, right in zip(found, expected, strict=True):
+            array = one.get() if device.holds(one) else one
+            assert (array.dtype, array.shape) == (right.dtype, right.shape), case.name
+            sides = [np.where(side == side, side, np.zeros((), side.dtype)) for side in (array, right)]
+            assert sides[0].tobytes() == sides[1].tobytes(), case.name
+    assert count > 200
+    for sentence in refused:
+        assert re.match(r"(OneHot|Range) node .* follows from values|.* is a list, or has text", sentence)
+
+
 def test_what_models_on_a_device_ran(device):
     text = "(float[N,M] x) => (y) { a = Softmax<axis=1>(x) b = Transpose(a) y = Softmax<axis=1>(b) }"
     model, (x,) = parser.parse_model(HEAD + text), numbers(6, (4, 5))
@@ -461,7 +496,14 @@ def test_owned_inputs_and_the_long_way(device):
         compiled.dispatch([None, there[:3]])
 
 
-def test_a_device_of_directml_that_fails(device, monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "hresult", "sentence"),
+    [
+        ("MemoryError", 0x8007000E, r"has too little memory for the tensors\. Compute parts of the arrays"),
+        ("RuntimeError", 0x887A0005, r"failed \(the context is lost\)\. The arrays are as they were"),
+    ],
+)
+def test_a_device_of_directml_that_fails(error, hresult, sentence, device, monkeypatch):
     on = dml.Device("6_4", adapter=device)
     x = dml.DML_BUFFER_TENSOR_DESC(DataType=dml.DML_TENSOR_DATA_TYPE_FLOAT32, Sizes=[4])
     compiled = on.CompileOperator(
@@ -470,13 +512,15 @@ def test_a_device_of_directml_that_fails(device, monkeypatch):
     y = np.full(4, 7, np.float32)
 
     def failing(*given: Any, **rest: Any) -> Any:
-        raise cl.MemoryError("none")
+        raise getattr(cl, error)("the context is lost")
 
     monkeypatch.setattr("ogive.opencl.opencl_driver.OpenCLDriver.launch", failing)
-    with pytest.raises(dml.DMLError, match=r"has too little memory for the tensors") as raised:
+    with pytest.raises(dml.DMLError, match=sentence) as raised:
         compiled.dispatch([np.ones(4, np.float32)], [y])
-    assert raised.value.hresult == 0x8007000E
+    assert raised.value.hresult == hresult
     assert y.tolist() == [7, 7, 7, 7]
+    monkeypatch.undo()
+    assert compiled.dispatch([np.ones(4, np.float32)], [y])[0].tolist() == [1, 1, 1, 1]
 
 
 def test_there_is_no_such_adapter():
