@@ -760,32 +760,36 @@ SINGLE_UNIT = 2.0**-24
 #: How far a reduced operand may lie there.
 SHORT_R = math.log(2) / 2 * (1 + 2.0**-10)
 
-#: The largest number of powers of two in an exponential of float32 that is a normal number, and what log(2) in its two
-#: parts is wrong by.
-MOST_SHORT_POWERS = 127
-SHORT_LOG_2_ERROR = float(abs(arb(2).log() - arb(fast.LOG_2[0]) - arb(fast.LOG_2[1])).upper())
+#: The largest number of powers of two in an exponential of float32 that is a normal number; results of float16 are infinite or
+#: zero beyond fewer.
+MOST_SHORT_POWERS, MOST_POWERS_OF_HALF = 127, 26
+
+#: The error of log(2) as one number, and in two parts.
+LOG_2_IN_ONE_PART, LOG_2_IN_TWO_PARTS = (
+    float(abs(arb(2).log() - sum(map(arb, parts), arb(0))).upper()) for parts in ((fast.NEAREST_LOG_2,), fast.LOG_2)
+)
 
 
-def reduction_short(n: int) -> float:
-    """The absolute error of a reduced operand: log(2) in two parts, and one rounding.
+def reduction_short(n: int, of_log_2: float = LOG_2_IN_ONE_PART) -> float:
+    """The absolute error of a reduced operand: log(2), and one rounding.
 
-    The first part has 15 bits, so that n times it is exact. So is the difference, a multiple of 2**-25 below 1/2: the operand
-    is a float32 number beyond 0.34, where n is not zero.
+    Of two parts the first has 15 bits, so that n times it is exact. So is the difference, a multiple of 2**-25 below 1/2: the
+    operand is a float32 number beyond 0.34, where n is not zero.
     """
-    return abs(n) * SHORT_LOG_2_ERROR + SINGLE_UNIT * SHORT_R if n else 0.0
+    return abs(n) * of_log_2 + SINGLE_UNIT * SHORT_R if n else 0.0
 
 
-def exp_short() -> float:
+def exp_short(name: str, powers: int, of_log_2: float) -> float:
     """The polynomial, Horner's rule for all of it, and the reduction."""
-    polynomial = exp_polynomial(FAST["EXP"], SHORT_R, "exp")
-    rounding = horner((1.0, 1.0, *FAST["EXP"]), -SHORT_R, SHORT_R, SINGLE_UNIT)
-    return polynomial + rounding + reduction_short(MOST_SHORT_POWERS)
+    polynomial = exp_polynomial(FAST[name], SHORT_R, "exp")
+    rounding = horner((1.0, 1.0, *FAST[name]), -SHORT_R, SHORT_R, SINGLE_UNIT)
+    return polynomial + rounding + reduction_short(powers, of_log_2)
 
 
 @cache
 def less_one_short() -> float:
     """expm1(r) as ``r + r**2 P(r)``: the square, the polynomial and the sum are rounded."""
-    numbers = FAST["EXPM1"]
+    numbers = FAST["EXPM1_SHORT"]
     rounding = 0.0
     for low, high in pieces(-SHORT_R, SHORT_R):
         size = max(abs(low), abs(high))
@@ -817,7 +821,7 @@ def tanh_short() -> float:
 
 def log1p_short() -> float:
     """The polynomial, its rounding, and a product."""
-    numbers = FAST["LOG1P"]
+    numbers = FAST["LOG1P_SHORT"]
 
     def near(x: Any) -> Any:
         return at(numbers, x) / series(lambda k: Fraction((-1) ** k, k + 1), x, 0.26) - 1
@@ -853,22 +857,26 @@ def normal_tail_short() -> float:
         largest(lambda a: at(above, a) / at(below, a) / scaled_tail(a) - 1, low, high)
         for low, high in ((0.0, 4.0), (4.0, limit))
     )
-    polynomial = exp_polynomial(FAST["EXP"], SHORT_R, "exp")
-    of_less = horner((1.0, *FAST["EXP"]), -SHORT_R, SHORT_R, SINGLE_UNIT) + SINGLE_UNIT
+    polynomial = exp_polynomial(FAST["EXP_SHORT"], SHORT_R, "exp")
+    of_less = horner((1.0, *FAST["EXP_SHORT"]), -SHORT_R, SHORT_R, SINGLE_UNIT) + SINGLE_UNIT
     rounding = of_less * math.expm1(SHORT_R) / math.exp(-SHORT_R) + SINGLE_UNIT * 2.0**-8
-    reduction = MOST_SHORT_POWERS * SHORT_LOG_2_ERROR
+    reduction = MOST_SHORT_POWERS * LOG_2_IN_TWO_PARTS
     of_polynomials = squares_short(above, limit) + squares_short(below, limit)
     # For numbers of either sign 1 less a tail of at most 1/2 is rounded once more.
     return quotient + polynomial + rounding + reduction + of_polynomials + 3 * SINGLE_UNIT
 
 
 def short() -> dict[str, float]:
-    exp = exp_short()
+    exp = {
+        "{}": exp_short("EXP", MOST_SHORT_POWERS, LOG_2_IN_TWO_PARTS),
+        "{} as bfloat16": exp_short("EXP_SHORT", MOST_SHORT_POWERS, LOG_2_IN_ONE_PART),
+        "{} as float16": exp_short("EXP_SHORT", MOST_POWERS_OF_HALF, LOG_2_IN_ONE_PART),
+    }
     return {
-        "exp": exp,
+        **{name.format("exp"): bound for name, bound in exp.items()},
         "expm1": max(expm1_short(n) for n in range(-44, 127)),
         "log1p": log1p_short(),
-        "logistic": exp + 2 * SINGLE_UNIT,
+        **{name.format("logistic"): bound + 2 * SINGLE_UNIT for name, bound in exp.items()},
         "normal_tail": normal_tail_short(),
         "tanh": tanh_short(),
     }

@@ -9,6 +9,7 @@ rounded first, and the upper one is fitted again so that it makes up for that.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -72,6 +73,10 @@ def fits() -> list[Fit]:
     ]
 
 
+#: How many coefficients results of 16 bits take.
+SHORT = {"EXP": 4, "EXPM1": 5, "LOG1P": 8}
+
+
 def quotients() -> list[Quotient]:
     def scaled_tail(a: mp.mpf) -> mp.mpf:
         return mp.erfc(a / mp.sqrt(2)) * mp.exp(a**2 / 2) / 2
@@ -114,7 +119,12 @@ def _over(weight: Function, below: list[mp.mpf], a: mp.mpf) -> mp.mpf:
 
 def derived() -> Sections:
     found: dict[str, dict[str, Any]] = {}
-    for fit in fits():
+    of_16_bits = [
+        replace(fit, name=f"{fit.name}_SHORT", what=f"{fit.what}; for results of 16 bits", powers={"F32": range(count)})
+        for fit in fits()
+        for count in (SHORT[fit.name],)
+    ]
+    for fit in (*fits(), *of_16_bits):
         coefficients, worst = fitted(fit, "F32")
         found[fit.name] = {"what": described(fit.what, [worst]), "F32": list(map(float, coefficients))}
     for quotient in quotients():

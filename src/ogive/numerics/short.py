@@ -17,6 +17,8 @@ from ogive.expression import Expression, Format, depends_on_elements
 from ogive.numerics.bound import Bound
 from ogive.numerics.bounded import Bounded
 from ogive.numerics.double_word import DoubleWord
+from ogive.numerics.interval import Interval
+from ogive.numerics.paired import FARTHEST
 from ogive.numerics.truths import both, either, except_where
 
 __all__ = ["Factors", "Short", "TooShort"]
@@ -44,8 +46,12 @@ class Short(Bounded):
 
     computes_in = Format.F32
 
-    def __init__(self, goal: Format) -> None:
+    def __init__(self, goal: Format, *, are_moderate: bool = False) -> None:
+        """``are_moderate``: whether parameters are positive, neither tiny nor vast. Where one is not, all is undecided."""
         super().__init__(Format.F32, goal)
+        self.are_moderate = are_moderate
+        self.immoderate: Expression | None = None
+        """Where a parameter is not."""
         self.unit = self.rounding = 2.0**-24
         #: 16-bit results need no better operands than this.
         self.useful = 2.0**-14
@@ -75,6 +81,18 @@ class Short(Bounded):
         if 0 < size < math.inf and not self.smallest_normal <= size < self.safe:
             raise TooShort(f"{float(value)} is no normal number of float32")
         return super().wide(value)
+
+    def moderate(self, a: DoubleWord) -> DoubleWord:
+        """A parameter as a positive number."""
+        outside = either(
+            *(
+                self.not_(self.less_(*pair))
+                for pair in ((self.number(1 / FARTHEST), a.high), (a.high, self.number(FARTHEST)))
+            )
+        )
+        self.immoderate = either(self.immoderate, outside)
+        error = replace(a.error, least=1 / FARTHEST, largest=FARTHEST)
+        return replace(a, interval=Interval(1 / FARTHEST, FARTHEST), error=error)
 
     def widened(self, margin: Expression) -> Expression:
         return self.fma_(margin, self.number(1 + 2.0**-16), self.number(2 * self.lost))

@@ -60,13 +60,11 @@ def fast_path(
     if not inputs or (len(inputs) != 1 if is_short else not _is_of_singles(inputs, outputs)):
         return None
     operands = [stored_operand(node(ops.INPUT, (), i, Format.NUMBER), tuple(inputs)) for i in range(len(inputs))]
-    if is_short:
-        operands = [node(ops.CONVERT, (operands[0],), None, Format.F32)]
     best, least = None, cost(results) - WORTHWHILE
     for limit in SHORT_LIMITS if is_short else LIMITS:
         reals: _ReducedReals
         if isinstance(arithmetic, Short):
-            reals = _ReducedShort(Short(arithmetic.goal), tuple(inputs), limit)
+            reals = _ReducedShort(Short(arithmetic.goal, are_moderate=arithmetic.are_moderate), tuple(inputs), limit)
             try:
                 found, undecided = reals.tested(roots, outputs)
             except TooShort:
@@ -77,7 +75,7 @@ def fast_path(
         least_limit = SINGLE.number(limit)
         for other in reals.limits():
             least_limit = SINGLE.select_(SINGLE.less_(other, least_limit), other, least_limit)
-        magnitudes, most = [_magnitude(operand) for operand in operands], _bits(least_limit)
+        magnitudes, most = [_magnitude(operand) for operand in operands], _bits(least_limit, arithmetic.goal)
         if not is_short:  # as unsigned integers, numbers below the least are larger than all others
             bottom = SINGLE.number(LEAST)
             least_limit = SINGLE.select_(SINGLE.less_(least_limit, bottom), bottom, least_limit)
@@ -96,12 +94,21 @@ def _is_of_singles(inputs: Sequence[ElementType], outputs: Sequence[ElementType]
     return {t.name for t in (*inputs, *outputs)} == {"float32"}
 
 
-def _bits(single: Expression) -> Expression:
-    return node(ops.BITCAST, (single,), None, Format.U32)
+def _bits(single: Expression, form: Format = Format.F32) -> Expression:
+    """The bits of a float32, or of the number of 16 bits next to it: no smaller one of these is less than it."""
+    if form is Format.F16:
+        return node(ops.BITCAST, (node(ops.CONVERT, (single,), None, form),), None, Format.U16)
+    bits = node(ops.BITCAST, (single,), None, Format.U32)
+    if form is Format.F32:
+        return bits
+    return node(ops.CONVERT, (node(ops.SHIFT_RIGHT, (bits,), 16, Format.U32),), None, Format.U16)
 
 
 def _magnitude(operand: Expression) -> Expression:
-    return _bits(SINGLE.abs_(operand))
+    if operand.format is Format.F32:
+        return _bits(SINGLE.abs_(operand))
+    without_sign = node(ops.CONSTANT, (), 0x7FFF, Format.U16)
+    return node(ops.AND, (node(ops.BITCAST, (operand,), None, Format.U16), without_sign), None, Format.U16)
 
 
 def _largest(magnitudes: Sequence[Expression]) -> Expression:

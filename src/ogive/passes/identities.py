@@ -18,7 +18,7 @@ from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, constant, is_extreme, node, walk
 from ogive.passes.row_numbers import CHOICES, multiple, row_exponential
 
-__all__ = ["beside_one", "infinite_at_ends", "without_cancellation", "without_sums"]
+__all__ = ["beside_one", "infinite_at_ends", "with_positive_parameters", "without_cancellation", "without_sums"]
 
 #: Logarithms and their bases. The natural one's is not used.
 LOGARITHMS: Mapping[Operation, int] = {functions.LOG: 0, functions.LOG2: 2, functions.LOG10: 10}
@@ -34,6 +34,11 @@ def without_sums(roots: Sequence[Expression]) -> list[Expression]:
     return _rewritten(roots, _as_gate)
 
 
+def with_positive_parameters(roots: Sequence[Expression]) -> list[Expression]:
+    """The formulas where all parameters are positive: the products of operands with them have the operands' signs."""
+    return _rewritten(roots, _as_operand)
+
+
 def beside_one(roots: Sequence[Expression]) -> list[Expression]:
     """The formulas with 1 and what is more or less in the place of numbers beside 1, for the repair, which knows the sign of
     that: products beside ties are decided by it.
@@ -46,6 +51,13 @@ def infinite_at_ends(roots: Sequence[Expression]) -> list[Expression]:
     does not follow what is infinite into exponentials.
     """
     return _rewritten(roots, _as_infinite)
+
+
+def _as_operand(a: Expression) -> Expression:
+    if a.operation != ops.LESS or a.operands[0] is not constant(0) or a.operands[1].operation != ops.MULTIPLY:
+        return a
+    parameter, x = a.operands[1].operands
+    return node(ops.LESS, (a.operands[0], x), None, a.format) if parameter.operation is ops.PARAMETER else a
 
 
 def _as_infinite(a: Expression) -> Expression:

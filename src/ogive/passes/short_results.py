@@ -20,7 +20,7 @@ from ogive.numerics.rounded_results import are_same, have_same_halves, is_near_t
 from ogive.numerics.short import Short, TooShort
 from ogive.numerics.truths import either, except_where
 from ogive.passes.cost import cost, with_undecided
-from ogive.passes.identities import without_sums
+from ogive.passes.identities import with_positive_parameters, without_sums
 from ogive.passes.tested import TestedReals
 
 __all__ = ["short_results"]
@@ -58,21 +58,36 @@ def short_results(
     names = {t.name for t in outputs}
     if len(names) != 1 or not names <= {"float16", "bfloat16"} or not {t.name for t in inputs} <= names:
         return None
-    m = Short(STORAGE[outputs[0].name])
-    try:
-        products = without_sums(roots)
-        results, undecided = ShortReals(m, tuple(inputs), Format.F32).tested(products, outputs)
-    except TooShort:
-        return None
-    if cost(with_undecided(results, undecided)) >= cost(long):
-        return None
-    return m, products, results, undecided
+    storage, products = STORAGE[outputs[0].name], without_sums(roots)
+    best, least = None, cost(long)
+    for computed, are_moderate in ((products, False), (with_positive_parameters(products), True)):
+        if are_moderate and all(current.operation is not ops.PARAMETER for current in walk(*roots)):
+            continue
+        m = Short(storage, are_moderate=are_moderate)
+        try:
+            results, undecided = ShortReals(m, tuple(inputs), Format.F32).tested(computed, outputs)
+        except TooShort:
+            continue
+        price = cost(with_undecided(results, undecided))
+        if price < least:
+            best, least = (m, computed, results, undecided), price
+    return best
 
 
 class ShortReals(TestedReals):
     """Reals in float32, whose results of 16 bits come with a rounding test."""
 
     m: Short
+
+    def tested(
+        self, roots: Sequence[Expression], outputs: Sequence[ElementType]
+    ) -> tuple[tuple[Expression, ...], Expression | None]:
+        results, undecided = super().tested(roots, outputs)
+        return results, either(undecided, self.m.immoderate)
+
+    def _parameter(self, root: Expression) -> DoubleWord:
+        found = super()._parameter(root)
+        return self.m.moderate(found) if self.m.are_moderate else found
 
     def _function(self, root: Expression, operands: Sequence[DoubleWord]) -> DoubleWord:
         if root.operation.returns_operand:

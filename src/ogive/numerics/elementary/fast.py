@@ -67,6 +67,9 @@ LOG2_E = float.fromhex("0x1.715476p+0")
 #: log(2) in two parts, of which the first leaves 9 bits for n.
 LOG_2 = float.fromhex("0x1.62e4p-1"), float.fromhex("0x1.7f7d1cp-20")
 
+#: The nearest number to log(2), which is good to 2**-29: for results of 16 bits one is enough.
+NEAREST_LOG_2 = float.fromhex("0x1.62e43p-1")
+
 #: Below which magnitude of the argument a rule holds. exp is a normal number there, and so is a Q(a).
 LIMITS = {
     "cosh": 87.0,
@@ -93,10 +96,17 @@ class Argument:
     low: Expression | None = None
     """A small number, or None for 0."""
     sign: float = 1.0
+    is_short: bool = False
+    """Whether 2**-21 is enough: for results of 16 bits."""
 
     def value(self, m: Machine) -> Expression:
         value = self.x if self.w is None else m.mul_(self.x, self.w)
         return value if self.sign > 0 else m.neg_(value)
+
+
+def _numbers(name: str, *, is_short: bool) -> tuple[float, ...]:
+    """The coefficients of a polynomial; fewer for results of 16 bits."""
+    return tuple(FAST[f"{name}_SHORT" if is_short else name])
 
 
 def _reduced(m: Machine, a: Argument, factor: float = 1.0) -> tuple[Expression, Expression]:
@@ -105,6 +115,8 @@ def _reduced(m: Machine, a: Argument, factor: float = 1.0) -> tuple[Expression, 
     magic, log2_e = m.number(m.magic), m.number(k * LOG2_E)
     shifted = m.fma_(a.x, log2_e if a.w is None else m.mul_(a.w, log2_e), magic)
     n = m.sub_(shifted, magic)
+    if a.is_short and a.w is None and a.low is None:
+        return shifted, m.fma_(n, m.number(-NEAREST_LOG_2 / k), a.x)
     high, low = (m.number(-part / k) for part in LOG_2)
     if a.w is None:
         r = m.fma_(n, high, a.x)
@@ -126,7 +138,7 @@ def exp(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
     """``exp(factor * a)`` where that is a normal number; the factor is a power of two."""
     shifted, r = _reduced(m, a, factor)
     k = factor * a.sign
-    series = (1.0, 1.0, *FAST["EXP"])
+    series = (1.0, 1.0, *_numbers("EXP", is_short=a.is_short))
     return m.times_power_of_two_(m.polynomial_(r, tuple(c * k**i for i, c in enumerate(series))), shifted)
 
 
@@ -134,7 +146,7 @@ def _expm1_over(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
     """``expm1(factor * a) / (factor * sign)``."""
     shifted, r = _reduced(m, a, factor)
     k = factor * a.sign
-    tail = m.polynomial_(r, tuple(c * k ** (i + 1) for i, c in enumerate(FAST["EXPM1"])))
+    tail = m.polynomial_(r, tuple(c * k ** (i + 1) for i, c in enumerate(_numbers("EXPM1", is_short=a.is_short))))
     series = m.fma_(m.mul_(r, r), tail, r)
     power = m.times_power_of_two_(m.number(1.0), shifted)
     if k == 1:
@@ -150,7 +162,7 @@ def expm1(m: Machine, a: Argument) -> Expression:
 
 def logistic(m: Machine, a: Argument) -> Expression:
     """``1 / (1 + exp(-a))``."""
-    e = exp(m, Argument(a.x, a.w, a.low, -a.sign))
+    e = exp(m, replace(a, sign=-a.sign))
     return m.div_(m.number(1.0), m.add_(m.number(1.0), e))
 
 
@@ -174,7 +186,7 @@ def tanh_below_saturation(m: Machine, a: Argument) -> Expression:
 
 def log1p_to_one(m: Machine, x: Expression) -> Expression:
     """``log(1 + x)`` where x lies between 0 and 1."""
-    return m.mul_(x, m.polynomial_(x, FAST["LOG1P"]))
+    return m.mul_(x, m.polynomial_(x, _numbers("LOG1P", is_short=not m.extended)))
 
 
 def gaussian(m: Machine, a: Expression) -> Expression:
@@ -191,7 +203,7 @@ def normal_tail(m: Machine, a: Expression) -> Expression:
     # exp(-a**2 / 2) times ``above``, but the exponential's last sum is never rounded.
     half = Argument(square, None, m.fma_(a, a, m.neg_(square)), -1.0)
     shifted, r, rest = _reduced_in_two(m, half, 0.5)
-    series = (1.0, *FAST["EXP"])
+    series = (1.0, *_numbers("EXP", is_short=not m.extended))
     less = m.fma_(
         m.polynomial_(r, tuple(c * -0.5 * (-0.5) ** i for i, c in enumerate(series))), r, m.mul_(rest, m.number(-0.5))
     )

@@ -52,6 +52,7 @@ class _ShortOperand:
     low: float = -math.inf
     high: float = math.inf
     """To where it is moved."""
+    is_short: bool = True
 
     @property
     def interval(self) -> Interval:
@@ -66,14 +67,14 @@ class _ShortOperand:
         m, lies = self.m, self.u.interval
         is_low, is_high = lies.low < self.low, lies.high > self.high
         if self.factors is None:
-            return fast.Argument(m.clamped(self.u, self.low, self.high).high)
+            return fast.Argument(m.clamped(self.u, self.low, self.high).high, is_short=self.is_short)
         x, w, rest = self.factors.x, self.factors.w, self.factors.rest
         limit = max(-self.low if is_low else 0.0, self.high if is_high else 0.0)
         if limit:
             most = m.div_(m.number(limit), m.abs_(w))
             x = m.select_(m.less_(most, x), most, x)
             x = m.select_(m.less_(x, m.neg_(most)), m.neg_(most), x)
-        return fast.Argument(x, w, None if rest is None else m.mul_(x, rest))
+        return fast.Argument(x, w, None if rest is None else m.mul_(x, rest), is_short=self.is_short)
 
     def is_below(self, limit: float) -> Expression | None:
         m = self.m
@@ -130,7 +131,7 @@ def _tanh(x: _ShortOperand, is_result: bool) -> _Made:
                 m.integer,
             )
         )
-    size = fast.Argument(m.abs_(near.x), None if near.w is None else m.abs_(near.w), low)
+    size = replace(near, x=m.abs_(near.x), w=None if near.w is None else m.abs_(near.w), low=low)
     number = m.make(ops.COPY_SIGN, fast.tanh_below_saturation(m, size), x.u.high)
     return number, Interval(max(lies.low, -1.0), min(lies.high, 1.0)), 0.0, None
 
@@ -167,6 +168,9 @@ RULES: dict[str, Callable[[_ShortOperand, bool], _Made]] = {
 #: much as exp(u) is larger than these: 2.5 times.
 OF_PRODUCT = {"exp": 2.0**-25, "logistic": 2.0**-25, "expm1": 2.0**-24, "tanh": 2.0**-24}
 
+#: Functions that have a shorter form for results, with bounds of its own.
+AS_RESULTS = frozenset({"exp", "logistic"})
+
 #: Where the condition of a function counts: beyond that it is in doubt, or at its limit.
 REACH = {"exp": FAR, "expm1": FAR, "logistic": FAR, "normal_tail": fast.LIMITS["gaussian"]}
 
@@ -179,7 +183,9 @@ def short_rule(m: Short, operation: Operation, operand: DoubleWord, *, is_result
     if not operand.error.is_known:
         return replace(operand, error=UNKNOWN)
     factors = m.factors.get(operand.high) if name in OF_PRODUCT else None
-    number, lies, static, doubt = RULES[name](_ShortOperand(m, operand, factors), is_result)
+    is_short = is_result or name not in AS_RESULTS
+    x = _ShortOperand(m, operand, factors, is_short=is_short)
+    number, lies, static, doubt = RULES[name](x, is_result)
     error, more = operand.error, 0.0
     if factors is not None:
         error = replace(error, relative=0.0)  # the rule multiplies
@@ -192,7 +198,8 @@ def short_rule(m: Short, operation: Operation, operand: DoubleWord, *, is_result
     inside = Interval(max(operand.interval.low, -reach), min(operand.interval.high, reach))
     error = replace(error, largest=min(error.largest, reach))
     function = replace(FUNCTIONS[name], limits=(math.inf, math.inf), increasing=None)
-    own = Bound(SHORT[name] + more, static=static, doubt=doubt)
+    of_rule = f"{name} as {'bfloat16' if m.is_wide else 'float16'}" if is_result and name in AS_RESULTS else name
+    own = Bound(SHORT[of_rule] + more, static=static, doubt=doubt)
     result = DoubleWord(number, interval=lies)
     made = of_one(m, function, own, result, replace(operand, interval=inside, error=error))
     return made if is_result else m.finished(made, made.error)
