@@ -53,16 +53,12 @@ def rows_with_test(
     )
     if made is None or made.undecided is None:
         return made
-    if (
-        _over_rows(computed, made.inputs, made.outputs, parameter_count, Bounded(Format.F64, is_of_rows=True), reduces)
-        is None
-    ):
+    types = made.inputs, made.outputs
+    if _over_rows(computed, *types, parameter_count, Bounded(Format.F64, is_of_rows=True), reduces) is None:
         return None
 
     def repair() -> Program:
-        found = _over_rows(
-            computed, made.inputs, made.outputs, parameter_count, Bounded(Format.F64, is_of_rows=True), reduces
-        )
+        found = _over_rows(computed, *types, parameter_count, Bounded(Format.F64, is_of_rows=True), reduces)
         if found is None:  # what the first level finds, this does
             raise ValueError("exact: no repair of a formula over rows")
         undecided = found.undecided
