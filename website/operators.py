@@ -234,10 +234,12 @@ def _special_cases(paragraphs: Sequence[str]) -> list[str]:
         return []
     operands = list(dict.fromkeys(operand for cases in columns.values() for operand in cases))
     rows = [[f"`{operand}`", *(_case(cases.get(operand)) for cases in columns.values())] for operand in operands]
-    about = (
-        "`largest` and `smallest` are the largest finite and the smallest positive number of the type; `1-` and `1+` "
-        "are the numbers next to 1. A test runs this table in every type."
-    )
+    words = {
+        "largest": "`largest` and `smallest` are the largest finite and the smallest positive number of the type. ",
+        "1-": "`1-` and `1+` are the numbers next to 1. ",
+    }
+    texts = {*operands, *(case for cases in columns.values() for case in cases.values())}
+    about = "".join(text for word, text in words.items() if word in texts) + "A test runs this table in every type."
     return ["## Special cases", _table(["operand", *columns], rows), about]
 
 
