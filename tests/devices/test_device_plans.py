@@ -273,7 +273,9 @@ def test_integers_of_the_host_say_where_elements_go(device):
     for i in (np.array([1, 0]), np.array([0, 1]), np.array([1, 0])):
         for found, right in zip(on(there, i), host(x, i), strict=True):
             assert_same_bits(found.get(), right)
-    with pytest.raises(UnsupportedError, match=r"the shape of its result .*\. Load the model without device="):
+    with pytest.raises(
+        UnsupportedError, match=r"the shape of its result .*\. Give i as an array of NumPy, or load the"
+    ):
         on(there, device.array(i))
 
 

@@ -390,8 +390,10 @@ class _Trace:
         """A function as a device has it computed: no view, if it looks at values. Refused where these decide the shape."""
         unknown = {value for value in made.operands if not self._is_known(value)}
         if unknown & set(made.shaping):
-            what, way_out = "the shape of its result follows from values", "Load the model without device="
-            raise UnsupportedError(message(label, what, "", way_out))
+            integers = (v for v in made.shaping if v in self.outline.inputs and self.values[v].dtype.kind in "biu")
+            steering = next((f"Give {value} as an array of NumPy, or load" for value in integers), "Load")
+            what = "the shape of its result follows from values"
+            raise UnsupportedError(message(label, what, "", f"{steering} the model without device="))
         return made if unknown <= set(made.moved) else replace(made, is_view=False, keeps_order=False)
 
     def _keep(self, label: str, made: NodeFunction, output: str, array: np.ndarray) -> None:
