@@ -11,7 +11,7 @@ from ogive.cuda.cuda_driver import CudaDriver, CudaError
 from ogive.devices.functions import DeviceCall
 from ogive.devices.kernels import Placed
 from ogive.errors import ArgumentError, DeviceError, described, message
-from ogive.operator import Operator, check_is_operator, named_like
+from ogive.operator import Operator
 
 __all__ = ["function"]
 
@@ -34,12 +34,7 @@ def function(operator: Operator) -> Callable[..., Any]:
     >>> ogive.cuda.function(ogive.gelu).__name__  # doctest: +SKIP
     'gelu'
     """
-    check_is_operator("ogive.cuda.function", operator)
-
-    def call(*tensors: Any, stream: Any = None, **keywords: Any) -> Any:
-        return _CudaCall(operator, tensors, stream, keywords).results()
-
-    return named_like(operator, call, "ogive.cuda", "arrays of CUDA devices")
+    return _CudaCall.function(operator)
 
 
 class _CudaCall(DeviceCall):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from ogive.devices.device_plan import packed
 from ogive.devices.kernels import Computing, Driver, Placed, kernel
 from ogive.dtypes import ElementType, element_type_of
 from ogive.errors import ArgumentError, DTypeError, ShapeError, described, message, shapes_apart, suggestion
-from ogive.operator import Operator, advice_on
+from ogive.operator import Operator, advice_on, check_is_operator, named_like
 from ogive.signature import NUMPY_KEYWORDS, Signature
 
 __all__ = ["DeviceCall", "host_array"]
@@ -62,6 +62,16 @@ class DeviceCall(ABC):
         self.order = tuple(range(len(self.shape)))
         if operator.is_row_wise:
             self._turn(axis)
+
+    @classmethod
+    def function(cls, operator: Operator) -> Callable[..., Any]:
+        """The calls of an operator as a function."""
+        check_is_operator(f"{cls.MODULE}.function", operator)
+
+        def call(*tensors: Any, **keywords: Any) -> Any:
+            return cls(operator, tensors, keywords.pop(cls.WHERE, None), keywords).results()
+
+        return named_like(operator, call, cls.MODULE, cls.ARRAYS)
 
     @abstractmethod
     def is_array(self, tensor: Any) -> bool:

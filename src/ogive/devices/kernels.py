@@ -225,8 +225,9 @@ class RowKernel(Kernel):
         found = call.on_host(*(np.ascontiguousarray(a.reshape(-1, a.shape[-1])[rows]) for a in arrays))
         for memory, one in zip(call.results, found, strict=True):
             values, width = np.ascontiguousarray(one), math.prod(one.shape[1:])
-            places = np.asarray(rows, np.int64)[:, None] * width + np.arange(width)
-            movement(driver).scatter(driver, uploaded(driver, values), memory, places.ravel(), values.dtype)
+            places = (np.asarray(rows, np.int64)[:, None] * width + np.arange(width)).ravel()
+            given, by = uploaded(driver, values), uploaded(driver, places)
+            movement(driver).take(driver, given, memory, by, places.size, values.dtype, puts=True)
 
 
 class Movement:
@@ -243,16 +244,13 @@ class Movement:
             arguments = [np.int64(size), _layout(driver, target.shape, both), source.memory, target.memory]
             driver.launch(self.functions[f"{MOVE}_{source.dtype.itemsize}"], size, arguments)
 
-    def take(self, driver: Driver, source: Any, target: Any, places: Any, count: int, dtype: np.dtype) -> None:
-        """Elements of the source from these places, in this order; ``places`` are memory."""
-        arguments = [np.int64(count), np.int32(0), places, source, target]
+    def take(
+        self, driver: Driver, source: Any, target: Any, places: Any, count: int, dtype: np.dtype, *, puts: bool = False
+    ) -> None:
+        """Elements of the source from these places, or to them, in this order; ``places`` are memory."""
         if count:
+            arguments = [np.int64(count), np.int32(puts), places, source, target]
             driver.launch(self.functions[f"{TAKE}_{dtype.itemsize}"], count, arguments)
-
-    def scatter(self, driver: Driver, source: Any, target: Any, places: np.ndarray, dtype: np.dtype) -> None:
-        """Elements of the source to these places, in this order."""
-        arguments = [np.int64(places.size), np.int32(1), uploaded(driver, places), source, target]
-        driver.launch(self.functions[f"{TAKE}_{dtype.itemsize}"], places.size, arguments)
 
 
 def failure(subject: str, device: str, said: str, short_of: str = "") -> DeviceError:

@@ -14,7 +14,7 @@ from ogive.devices.kernels import Placed
 from ogive.errors import ArgumentError, DeviceError, described, message
 from ogive.opencl.hardware import why_not
 from ogive.opencl.opencl_driver import OpenCLDriver, placed_array, wrapped_array
-from ogive.operator import Operator, check_is_operator, named_like
+from ogive.operator import Operator
 
 __all__ = ["function"]
 
@@ -41,12 +41,7 @@ def function(operator: Operator) -> Callable[..., Any]:
     >>> on_device.__name__
     'gelu'
     """
-    check_is_operator("ogive.opencl.function", operator)
-
-    def call(*tensors: Any, queue: cl.CommandQueue | None = None, **keywords: Any) -> Any:
-        return _OpenCLCall(operator, tensors, queue, keywords).results()
-
-    return named_like(operator, call, "ogive.opencl", "pyopencl's arrays")
+    return _OpenCLCall.function(operator)
 
 
 class _OpenCLCall(DeviceCall):
