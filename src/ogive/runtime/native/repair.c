@@ -376,7 +376,7 @@ static int lowest(uint64_t word) { /* of a number that is not zero */
 }
 
 /* Finds the flagged elements of a chunk, until there are more than `most`. Where the next one lies no processor foresees: so
- * four of 64 elements are written in any case, and the next ones over those that are none. */
+ * four at a time are written in any case, and the next ones over those that are none. */
 static npy_intp find_flagged(const unsigned char *flags, npy_intp valid, npy_intp most, uint16_t *among) {
     unsigned char words[CHUNK / 64];
     int filled = 0;
@@ -390,12 +390,11 @@ static npy_intp find_flagged(const unsigned char *flags, npy_intp valid, npy_int
         uint64_t word = flags_at(flags, begin, valid);
         uint16_t *to = among + count;
         count += ones(word);
-        for (int i = 0; i < 4; ++i, word &= word - 1) {
-            *to++ = (uint16_t)(begin + lowest(word | (uint64_t)1 << 63));
-        }
-        for (; word != 0; word &= word - 1) {
-            *to++ = (uint16_t)(begin + lowest(word));
-        }
+        do {
+            for (int i = 0; i < 4; ++i, word &= word - 1) {
+                *to++ = (uint16_t)(begin + lowest(word | (uint64_t)1 << 63));
+            }
+        } while (word != 0);
     }
     return count;
 }
@@ -417,7 +416,8 @@ static void retry_chunk(const level *work, OgiveKernel *next, npy_intp at, npy_i
     compute_level(&(level){work->call, next, function, places, count, valid, 0, work->is_in_place});
 }
 
-/* Gathers the flagged elements of a chunk, or has the retry compute all of it, unless inputs are gone. */
+/* Gathers the flagged elements of a chunk, or has the retry compute all of it, unless inputs are gone: those in place of which
+ * there are results. */
 static void gather(const level *work, heap *found, npy_intp at, npy_intp count, npy_intp valid, const unsigned char *flags) {
     OgiveKernel *next = found->next;
     const int may_retry = ogive_is_retry(next, work->kernel) && count % next->block == 0;
@@ -426,11 +426,11 @@ static void gather(const level *work, heap *found, npy_intp at, npy_intp count, 
     npy_intp flagged = find_flagged(flags, valid, most, among);
     if (flagged > most) {
         found->at_once = RETRIED_AT_ONCE;
-        if (!work->is_in_place) {
+        flagged = work->is_in_place ? find_flagged(flags, valid, valid, among) : valid;
+        if (flagged == valid) {
             retry_chunk(work, next, at, count, valid);
             return;
         }
-        flagged = find_flagged(flags, valid, valid, among);
     }
     void *places[OGIVE_MAX_OPERANDS];
     find_chunk(work, at, places);
