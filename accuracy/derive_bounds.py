@@ -1043,14 +1043,15 @@ def in_words() -> dict[str, float]:
 # ---- pairs of float32 (paired_functions.py): relative to the power that the table has
 
 
-def largest_rest(of_two_words: bool) -> float:
+def largest_rest(of_two_words: bool, window: paired.Window) -> float:
     """The parts that log(2) / 32, n times, and a power lack, and the low word of the operand: two units at most."""
-    most = 2048 * abs(paired.STEP_LACKS) + max(map(abs, TABLES["POWERS_LACK"])) + 2.0**-34
-    return most + 2 * SINGLE_UNIT * paired.MOST if of_two_words else most
+    most = window.largest * abs(paired.STEP_LACKS) + max(map(abs, TABLES["POWERS_LACK"])) + 2.0**-34
+    return most + 2 * SINGLE_UNIT * window.largest * paired.STEP if of_two_words else most
 
 
-#: How far reduced operands lie: 32 / log(2) is rounded, and so is n.
-PAIRED_R = (0.5 + 2048 * SINGLE_UNIT + 2.0**-20) * paired.STEP
+def paired_reduced(window: paired.Window) -> float:
+    """How far reduced operands lie: 32 / log(2) is rounded, and so is n."""
+    return (0.5 + window.largest * SINGLE_UNIT + 2.0**-20) * paired.STEP
 
 
 def half_unit(value: float) -> float:
@@ -1077,17 +1078,17 @@ def paired_polynomial(reach: float) -> float:
     return half_unit(inner) * reach + half_unit(0.5 + inner * reach)
 
 
-def rest_rounded(of_two_words: bool) -> float:
+def rest_rounded(of_two_words: bool, window: paired.Window) -> float:
     """Constants in one word, n times; a table in one word; one FMA, and a sum."""
     lacking = float(abs(arb(2).log() / 32 - arb(paired.STEP) - arb(paired.STEP_LACKS)).upper())
-    rest = largest_rest(of_two_words)
-    return 2048 * lacking + 2 * half_unit(2.0**-24) + half_unit(rest) * (2 if of_two_words else 1)
+    rest = largest_rest(of_two_words, window)
+    return window.largest * lacking + 2 * half_unit(2.0**-24) + half_unit(rest) * (2 if of_two_words else 1)
 
 
-def exp_paired(of_two_words: bool) -> float:
+def exp_paired(of_two_words: bool, window: paired.Window) -> float:
     """``T (1 + r + q)``. The error of a rest of one word counts ``1 + r`` times, and what the series in it lacks is small."""
-    rest, r = largest_rest(of_two_words), PAIRED_R
-    error = rest_rounded(of_two_words) * (1 + r) + rest**2
+    rest, r = largest_rest(of_two_words, window), paired_reduced(window)
+    error = rest_rounded(of_two_words, window) * (1 + r) + rest**2
     q = r * r * 0.51 + rest * (1 + r)
     if of_two_words:
         whole = r + rest
@@ -1096,8 +1097,9 @@ def exp_paired(of_two_words: bool) -> float:
     else:
         error += rest * r * r * 0.51 + paired_series(r) + paired_polynomial(r) * r * r
         error += half_unit(r * 0.51 + rest) * r + half_unit(q)
+    underflow = 8 * single_pairs.SMALLEST * 2.0 ** (window.before / 32 + window.halved)
     # The low word is no smaller a part of T, and what the FMA of the leading part lost has one rounding.
-    return error + SINGLE_UNIT * (q + SINGLE_UNIT) + SINGLE_UNIT**2
+    return error + SINGLE_UNIT * (q + SINGLE_UNIT) + SINGLE_UNIT**2 + underflow
 
 
 def exp_of_row() -> float:
@@ -1123,7 +1125,7 @@ def exp_of_row() -> float:
 
 def expm1_paired_near_zero() -> float:
     """Where n is zero: relative to r. A low word of the operand is all of the rest; low words are rounded some times more."""
-    r, lowest = PAIRED_R * (1 + 2.0**-20), 2 * SINGLE_UNIT
+    r, lowest = paired_reduced(paired.USUAL) * (1 + 2.0**-20), 2 * SINGLE_UNIT
     of_polynomial = paired_series(r, per_operand=True) + paired_polynomial(r) * r
     low = 0.51 * r + lowest
     of_one = SINGLE_UNIT * 0.51 * r
@@ -1133,7 +1135,7 @@ def expm1_paired_near_zero() -> float:
 
 def expm1_paired() -> float:
     """Where n is not zero T is no more than so many times as large as the leading part of the result."""
-    smallest = (0.5 - 2048 * SINGLE_UNIT - 2.0**-20) * paired.STEP
+    smallest = (0.5 - paired.USUAL.largest * SINGLE_UNIT - 2.0**-20) * paired.STEP
     for n in (-1, 1):
         power = 2.0 ** (n / 32)
         size = abs(math.expm1(n * smallest)) - power * paired.SHARE
@@ -1142,12 +1144,10 @@ def expm1_paired() -> float:
 
 
 def in_single_pairs() -> dict[str, float]:
-    return {
-        "exp": exp_paired(False),
-        "exp of rows": exp_of_row(),
-        "exp of two words": exp_paired(True),
-        "expm1 near zero": expm1_paired(),
-    }
+    windows = {"": paired.USUAL, "wide ": paired.WIDE}
+    words = {"exp": False, "exp of two words": True}
+    found = {f"{wide}{name}": exp_paired(two, of) for wide, of in windows.items() for name, two in words.items()}
+    return {**found, "exp of rows": exp_of_row(), "expm1 near zero": expm1_paired()}
 
 
 HEADER = '''"""What each rule may be wrong by, relative to its result, of operands without an error.

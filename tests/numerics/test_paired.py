@@ -238,6 +238,17 @@ def test_few_usual_results_are_left_to_float64_and_no_zeros(name: str) -> None:
     assert np.array_equal(values.view(np.uint32), op(zeros).view(np.uint32))
 
 
+def test_infinite_results_of_exp_are_decided_in_pairs() -> None:
+    made = ogive.exp.program(next(s for s in ogive.exp.signatures if {*s.inputs, *s.outputs} == {SINGLE})).paired
+    test = node("convert", (made.undecided,), None, Format.U8)
+    x = np.float32([-66, 60, 88.7, 88.7228, 88.7229, 88.8, 89, 89.5, 1000, 3e38, math.inf] * 2 + [math.nan, -67] * 5)
+    values, doubts = run([*made.results, test], x)
+    assert np.isposinf(values[4:11]).all()
+    assert np.isfinite(values[:4]).all()
+    assert not doubts[:22].any()
+    assert doubts[22:].all()
+
+
 def test_numbers_that_have_no_rule_are_refused() -> None:
     m = PairedArithmetic()
     x = m.exactly(node("input", (), 0, Format.F32))

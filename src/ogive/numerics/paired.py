@@ -131,6 +131,8 @@ class Paired:
     """Whether this is a product or a quotient of two float32 numbers: infinite where it overflows."""
     where: Conditions = Conditions()
     """Where it is known."""
+    is_half: bool = False
+    """Whether this is a half of the result, which may overflow."""
 
     @property
     def is_exact(self) -> bool:
@@ -503,6 +505,8 @@ class PairedArithmetic(Machine):
                 doubts.append(node(ops.EXCLUSIVE_OR, tuple(bits), None, Format.U32))
             else:
                 undecided = self.not_(self.equal_(value, below))
+            if a.is_half:
+                value = self.add_(value, value)
             if not a.is_nonzero:
                 value = self.make(ops.COPY_SIGN, value, a.sign or self.leading(a))
         if doubts:

@@ -8,6 +8,8 @@ With n the integer nearest to ``32 u / log(2)``, r = u - n L and T = 2**(n / 32)
 L lacks of log(2) / 32, n times, and what the table's T lacks of the power, relative to it. n stands in the last bits of
 ``u 32 / log(2) 2**-22 + 2``: the lowest five are the table's index, and shifted they are added to T's exponent. Its other bits
 are zero as long as n lies between -2048 and 2047. So one test finds all other operands, NaN among them.
+Where exp is the result n has one bit more, larger operands are moved to where exp overflows, and a half of exp is computed and
+added to itself.
 
 Functions of a positive number in pairs of float32: a polynomial in each of 32 intervals (derived_numbers.json).
 
@@ -131,8 +133,49 @@ def evaluated(m: PairedArithmetic, table: Piecewise, argument: Paired) -> Paired
     )
 
 
+@dataclass(frozen=True)
+class Window:
+    """The n that have a rule: from -before on, so many. Both are multiples of 32, and the latter is a power of two."""
+
+    before: int
+    count: int
+    halved: bool = False
+    """Whether a half of the power is computed, which does not overflow."""
+
+    @property
+    def middle(self) -> float:
+        """The number in whose last bits n = 0 stands."""
+        return 2.0 + self.before * UNIT
+
+    @property
+    def zero_bits(self) -> int:
+        """The bits of a number between 2 and that many units more that are zero."""
+        return 0xBFFFFFFF - (self.count - 1)
+
+    @property
+    def powers(self) -> tuple[float, ...]:
+        """The table of powers, off whose bits n is taken that will be added to them."""
+        bits = np.array(TABLES["POWERS"], np.float32).view(np.uint32)
+        bits += np.uint32((USUAL.before - self.before << 18) - (self.halved << 23) & 0xFFFFFFFF)
+        return tuple(bits.view(np.float32).tolist())
+
+    @property
+    def largest(self) -> int:
+        """The largest magnitude of n."""
+        return max(self.before, math.ceil(INFINITE * STEPS) if self.halved else self.count - self.before)
+
+
+#: The last place of a number from 2 on.
+UNIT = 2.0**-22
+
+USUAL = Window(2048, 4096)
+
 #: Beyond this magnitude of the operand there is no rule.
-MOST = 2048 * math.log(2) / 32
+MOST = USUAL.before * math.log(2) / 32
+
+#: exp is infinite from here on; larger operands are moved here where exp is the result.
+INFINITE = 89.0
+WIDE = Window(3072, 8192, halved=True)
 
 #: How many powers there are in an octave.
 POWERS_OF_TWO = 32
@@ -140,13 +183,6 @@ POWERS_OF_TWO = 32
 #: log(2) / 32 in two parts, and the reciprocal.
 STEP, STEP_LACKS = float.fromhex("0x1.62e43p-6"), float.fromhex("-0x1.05c61p-34")
 STEPS = float.fromhex("0x1.715476p+5")
-
-#: n = 0 stands in the last bits of this number, behind which n is a multiple of the unit.
-UNIT = 2.0**-22
-MIDDLE = 2.0 + 2048 * UNIT
-
-#: The bits of a number between 2 and 2 + 4096 units that are zero.
-ZERO_BITS = 0xBFFFF000
 
 #: 1/6 and 1/24.
 SIXTH, TWENTY_FOURTH = float.fromhex("0x1.555556p-3"), float.fromhex("0x1.555556p-5")
@@ -195,7 +231,7 @@ class _PairedExponential:
 
 
 def _reduced(
-    m: PairedArithmetic, u: Expression, middle: Expression, bias: float = 0.0
+    m: PairedArithmetic, u: Expression, middle: Expression, powers: tuple[float, ...], bias: float = 0.0
 ) -> tuple[Expression, Expression, Expression, Expression]:
     """``T``, ``r`` and the rest of a number; and the number in whose last bits n stands, behind those of ``middle``."""
     shifted = m.fma_(u, m.number(STEPS * UNIT), middle)
@@ -204,22 +240,24 @@ def _reduced(
     bits = m.bits_(shifted)
     lacks = tuple(m.rounded(Fraction(value) + Fraction(bias)) for value in TABLES["POWERS_LACK"])
     rest = m.fma_(n, m.number(-STEP_LACKS / UNIT), node(ops.TABLE, (bits,), lacks, Format.F32))
-    table = m.bits_(node(ops.TABLE, (bits,), TABLES["POWERS"], Format.F32))
+    table = m.bits_(node(ops.TABLE, (bits,), powers, Format.F32))
     power = m.from_bits_(node(ops.ADD, (table, m.shift_left_(bits, 18)), None, m.integer))
     return power, r, rest, shifted
 
 
-def _core(m: PairedArithmetic, u: Paired, bias: float = 0.0) -> _PairedExponential:
+def _core(m: PairedArithmetic, u: Paired, bias: float = 0.0, window: Window = USUAL) -> _PairedExponential:
     u = m.normalised(u)
-    power, r, rest, shifted = _reduced(m, u.high, m.number(MIDDLE), bias)
+    power, r, rest, shifted = _reduced(m, u.high, m.number(window.middle), window.powers, bias)
     whole = r
     if u.low is not None:
         rest = m.add_(rest, u.low)
         whole = m.add_(r, rest)
     c = m.fma_(m.fma_(whole, m.number(TWENTY_FOURTH), m.number(SIXTH)), whole, m.number(0.5))
     q = m.fma_(r, m.fma_(r, c, rest), rest) if whole is r else m.fma_(m.mul_(whole, whole), c, rest)
-    other = node(ops.AND, (node(ops.BITCAST, (shifted,), None, Format.U32), unsigned(ZERO_BITS)), None, Format.U32)
-    relative = PAIRED["exp" if u.low is None else "exp of two words"] + MOST * u.relative + u.lost
+    zeros = unsigned(window.zero_bits)
+    other = node(ops.AND, (node(ops.BITCAST, (shifted,), None, Format.U32), zeros), None, Format.U32)
+    name = ("wide " if window is WIDE else "") + ("exp" if u.low is None else "exp of two words")
+    relative = PAIRED[name] + (INFINITE if window is WIDE else MOST) * u.relative + u.lost
     return _PairedExponential(power, r, q, relative, replace(u.where, doubts=(*u.where.doubts, other)))
 
 
@@ -249,7 +287,7 @@ def exponential_of_row(m: PairedArithmetic, x: Expression, largest: Expression) 
     is_short = m.less_(node(ops.ROW_LENGTH, (), None, Format.F64), node(ops.CONSTANT, (), SHORT_ROW, Format.F64))
     distance = m.select_(is_short, *(m.number(distance) for distance in DISTANCES_OF_ROW))
     lowest = m.larger_(m.sub_(largest, distance), m.number(-LARGEST_OF_ROW))
-    power, r, rest, _ = _reduced(m, m.larger_(nothing, x), middle)
+    power, r, rest, _ = _reduced(m, m.larger_(nothing, x), middle, TABLES["POWERS"])
     half = m.mul_(r, m.number(0.5))
     whole = m.fma_(half, r, r)
     lost = m.fma_(half, r, m.sub_(r, whole))
@@ -268,8 +306,8 @@ def _inside(u: Paired) -> Interval:
     return Interval(max(u.interval.low, -MOST), max(min(u.interval.high, MOST), -MOST))
 
 
-def exp_in_pairs(m: PairedArithmetic, u: Paired, bias: float = 0.0) -> Paired:
-    core = _core(m, u, bias)
+def exp_in_pairs(m: PairedArithmetic, u: Paired, bias: float = 0.0, window: Window = USUAL) -> Paired:
+    core = _core(m, u, bias, window)
     high = m.fma_(core.power, core.r, core.power)
     lost = m.fma_(core.power, core.r, m.neg_(m.sub_(high, core.power)))
     return Paired(
@@ -291,8 +329,13 @@ SLACK_OF_POWER = 1 + 2.0**-6
 def _exp(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
     if not is_result:
         return exp_in_pairs(m, u)
-    plain = exp_in_pairs(m, u)
-    return exp_in_pairs(m, u, bias=(plain.relative + 4 * U * plain.share) * SLACK_OF_POWER**3)
+    u = m.normalised(u)
+    moved = _not_beyond(m, u, INFINITE) if reaches_all else u
+    window = USUAL if moved is u else WIDE
+    plain = exp_in_pairs(m, moved, window=window)
+    bias = (plain.relative + 4 * U * plain.share) * SLACK_OF_POWER**3
+    found = exp_in_pairs(m, moved, bias=bias, window=window)
+    return replace(found, is_half=window.halved)
 
 
 def _not_beyond(m: PairedArithmetic, u: Paired, most: float) -> Paired:
