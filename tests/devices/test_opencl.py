@@ -5,6 +5,7 @@ Debian's pocl-opencl-icd is a device on the processor, with float64 and correctl
 
 from __future__ import annotations
 
+import inspect
 import os
 from typing import Any
 
@@ -496,6 +497,7 @@ def test_operators_on_numpys_arrays_name_those_on_a_device(queue):
 
 def test_names():
     assert {"gelu", "softmax", "function", "devices"} <= set(dir(ogive.opencl))
+    assert str(inspect.signature(ogive.opencl.softmax)) == "(x, *, axis=-1, queue=None)"
 
 
 def test_a_device_without_what_is_needed(queue, monkeypatch):

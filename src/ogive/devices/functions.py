@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -71,7 +72,11 @@ class DeviceCall(ABC):
         def call(*tensors: Any, **keywords: Any) -> Any:
             return cls(operator, tensors, keywords.pop(cls.WHERE, None), keywords).results()
 
-        return named_like(operator, call, cls.MODULE, cls.ARRAYS)
+        made: Any = named_like(operator, call, cls.MODULE, cls.ARRAYS)
+        taken = [p for p in made.__signature__.parameters.values() if p.name not in NUMPY_KEYWORDS]
+        where = inspect.Parameter(cls.WHERE, inspect.Parameter.KEYWORD_ONLY, default=None)
+        made.__signature__ = inspect.Signature([*taken, where])
+        return made  # type: ignore[no-any-return]
 
     @abstractmethod
     def is_array(self, tensor: Any) -> bool:
