@@ -76,8 +76,8 @@ def rows_with_test(
             row_operands=frozenset(of_row),
         )
 
-    made = replace(made, repair=repair, decide_row=row_decider(roots, made.inputs, made.outputs, reduces=reduces))
-    return replace(made, paired=None if reduces else paired_rows(computed, made))
+    first = replace(made, repair=repair, decide_row=row_decider(roots, made.inputs, made.outputs, reduces=reduces))
+    return replace(first, paired=paired_rows(computed, first, reduces=reduces))
 
 
 def needs_no_bounds(roots: Sequence[Expression]) -> bool:

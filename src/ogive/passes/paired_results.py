@@ -15,8 +15,11 @@ from functools import reduce
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
+from ogive.elementary_functions import EXP
 from ogive.expression import Expression, Format, depends_on_elements, is_extreme, node, walk
+from ogive.numerics.bound import Bound
 from ogive.numerics.bounded import Bounded
+from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.elementary.paired_functions import (
     FUNCTIONS_IN_PAIRS,
     LARGEST_OF_ROW,
@@ -28,6 +31,7 @@ from ogive.numerics.elementary.paired_functions import (
     gated,
     softplus_tail,
 )
+from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.numerics.paired import (
     FARTHEST,
@@ -43,7 +47,8 @@ from ogive.numerics.paired import (
 from ogive.numerics.truths import both, either
 from ogive.passes.cost import cost, usual_cost, with_undecided
 from ogive.passes.row_lowering import is_share
-from ogive.passes.tested_rows import TestedRows
+from ogive.passes.row_numbers import rest_of_largest, summed_exponential
+from ogive.passes.tested_rows import TestedRows, UnboundedError
 from ogive.program import Program, Summation, stored_operand
 
 __all__ = ["before", "paired_results", "paired_rows"]
@@ -398,48 +403,98 @@ NOTHING = 0x141837F0
 SUM_OF_WORDS = (1024 + 64) * 2.0**-53
 
 
-def paired_rows(roots: Sequence[Expression], made: Program) -> Program | None:
-    """The program that is tried before ``made``: of exponentials of a row of float32 divided by their sum; None for others."""
-    if len(roots) != 1 or not is_share(roots[0]) or {t.name for t in (*made.inputs, *made.outputs)} != {"float32"}:
+#: The errors of log(2) in the words of `rest_of_largest`, times 93; and of an exponential that is taken to be another one, in rows
+#: of up to 2**20 elements.
+ERROR_OF_REST, ERROR_OF_NOTHING = 2.0**-80, 2.0**-151
+
+#: Where a row has one result, its largest element is no smaller than this. Elements beyond `-LARGEST_OF_ROW`, which are known to
+#: 2**-38, are at most 2**-57 of it then: each may be wrong by this.
+LEAST_OF_SUMS, ERROR_OF_SMALL = -24.0, 2.0**-95
+
+#: The error of the low word of a difference, as a share of it: words of two units, added up and rounded a few times.
+ERROR_OF_DIFFERENCE = 2.0**-44
+
+
+def paired_rows(roots: Sequence[Expression], made: Program, *, reduces: bool) -> Program | None:
+    """The program that is tried before ``made``, of rows of float32 whose exponentials are added up; None for others."""
+    if len(roots) != 1 or {t.name for t in (*made.inputs, *made.outputs)} != {"float32"}:
         return None
-    (element, largest), summed = roots[0].operands[0].operands[0].operands, roots[0].operands[1]
-    if element.operation is not ops.INPUT:
+    if not any(n.operation is ops.ROW_SUM and summed_exponential(n.operands[0]) for n in walk(*roots)):
         return None
-    reals = _Shares(made.inputs, element, largest, summed)
-    stages = reals.reduce(roots, len(made.inputs) + len(made.outputs))
-    result, undecided = reals.share()
-    scratch = (Format.F32, Format.F32)
+    reals = _PairedRows(made.inputs, roots[0], reduces=reduces)
+    try:
+        stages = reals.reduce(roots, len(made.inputs) + len(made.outputs))
+        (result,), undecided = reals.tested_shortly(roots, made.outputs)
+    except (Unpaired, UnboundedError):
+        return None
+    scratch = tuple(value.format for stage in stages for _, value in stage.kept)
     return replace(made, results=(result,), stages=stages, scratch=scratch, undecided=undecided, retry=lambda: made)
 
 
-class _Shares(TestedRows):
+class _PairedRows(TestedRows):
     """Exponentials of a row in pairs of float32. Their words are added up in float64, and so is what a row has one of."""
 
-    def __init__(
-        self, inputs: tuple[ElementType, ...], element: Expression, largest: Expression, summed: Expression
-    ) -> None:
-        super().__init__(Bounded(Format.F64, Format.F32), inputs, Format.F32)
-        self.pairs, self.largest, self.summed = PairedArithmetic(), largest, summed
-        self.element = stored_operand(element, inputs)
+    def __init__(self, inputs: tuple[ElementType, ...], root: Expression, *, reduces: bool) -> None:
+        super().__init__(Bounded(Format.F64, Format.F32), inputs, Format.F32, reduces=reduces)
+        self.pairs, self.is_share, self.reduces = PairedArithmetic(), is_share(root), reduces
 
-    def _reduce_to(self, root: Expression, *, is_kept: bool) -> None:
-        if root is self.largest:
-            super()._reduce_to(root, is_kept=is_kept)
-            return
-        m, largest = self.rows.m, self.rows.number(self.largest).high
-        self.words = exponential_of_row(self.pairs, self.element, node(ops.CONVERT, (largest,), None, Format.F32))
-        high = self._found(self._new("row_sum", self.words.high, Summation.UNCOMPENSATED))
-        low = self._found(self._new("row_sum", self.words.low, Summation.IN_PAIRS))
-        between = node(ops.BITCAST, (self._found(self._new("whole_max", self.words.between)),), None, Format.I64)
+    def _sum(self, operand: Expression, value: DoubleWord) -> DoubleWord:
+        parts = summed_exponential(operand)
+        if parts is None:
+            found = self._counted(operand)
+            if found is None:
+                raise Unpaired("a sum of other numbers than exponentials")
+            return found
+        p, m, (element, largest) = self.pairs, self.rows.m, parts
+        if element.operation is not ops.INPUT:
+            raise Unpaired("exponentials of computed numbers")
+        is_counted = None
+        if operand.operation is ops.SELECT:
+            is_counted = self._beside(operand.operands[0])
+            if is_counted is None or operand.operands[2].operation is not ops.CONSTANT:
+                raise Unpaired("a sum of chosen exponentials")
+        most, x = self.rows.number(largest).high, stored_operand(element, self.inputs)
+        self.words = words = exponential_of_row(p, x, self._single(largest), is_counted)
+        high = self._found(self._new("row_sum", words.high, Summation.UNCOMPENSATED))
+        low = self._found(self._new("row_sum", words.low, Summation.IN_PAIRS))
         total = m.add_(high, low)
-        nothing = node(ops.CONSTANT, (), NOTHING, Format.I64)
-        holds = (
-            m.less_equal_(m.abs_(largest), m.number(LARGEST_OF_ROW)),
-            m.less_(total, m.number(LARGEST_SUM)),
-            node(ops.LESS, (between, nothing), None, Format.BIT),
+        holds = [m.less_equal_(m.abs_(most), m.number(LARGEST_OF_ROW)), m.less_(total, m.number(LARGEST_SUM))]
+        static = ERROR_OF_NOTHING
+        if self.reduces:  # small exponentials count little
+            holds.append(m.less_equal_(m.number(LEAST_OF_SUMS), most))
+            static = ERROR_OF_SMALL
+        else:
+            between = node(ops.BITCAST, (self._found(self._new("whole_max", words.between)),), None, Format.I64)
+            nothing = node(ops.CONSTANT, (), NOTHING, Format.I64)
+            holds.append(node(ops.LESS, (between, nothing), None, Format.BIT))
+        self.inverse = m.select_(reduce(both, holds), m.div_(m.number(1 / SCALE_OF_ROW), total), m.number(math.nan))
+        self.error = words.relative + SUM_OF_WORDS + U * words.share
+        # The sum is exp(rest) times as large as that of exponentials beside the largest.
+        power = node(ops.CONVERT, (words.power,), None, Format.F64)
+        rest = replace(rest_of_largest(m, most, power), error=Bound(static=ERROR_OF_REST))
+        error = Bound(self.error, static * LARGEST_SUM * SCALE_OF_ROW, doubt=m.not_(reduce(both, holds)))
+        beside_power = DoubleWord(
+            m.mul_(total, m.number(SCALE_OF_ROW)),
+            interval=Interval(0.0, LARGEST_SUM * SCALE_OF_ROW),
+            error=replace(error, largest=LARGEST_SUM * SCALE_OF_ROW),
         )
-        inverse = m.div_(m.number(1 / SCALE_OF_ROW), total)
-        self.inverse = m.select_(reduce(both, holds), inverse, m.number(math.nan))
+        return m.multiply(beside_power, bounded(EXP)(m, m.negate(rest)))
+
+    def _single(self, root: Expression) -> Expression:
+        """A number of the row as float32."""
+        return node(ops.CONVERT, (self.rows.number(root).high,), None, Format.F32)
+
+    def _beside(self, root: Expression) -> Expression | None:
+        """A comparison of an element with the largest one, in float32; None of others."""
+        if root.operation is not ops.LESS or root.operands[0].operation is not ops.INPUT:
+            return None
+        element, largest = root.operands
+        if largest is not node(ops.ROW_MAX, (element,), None, Format.NUMBER):
+            return None
+        return self.pairs.less_(stored_operand(element, self.inputs), self._single(largest))
+
+    def _truth(self, root: Expression) -> Expression:
+        return self._beside(root) or super()._truth(root)
 
     def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
         words = self.words
@@ -447,11 +502,17 @@ class _Shares(TestedRows):
         self.words = replace(words, high=high, low=low)
         return words.high, words.low
 
-    def share(self) -> tuple[Expression, Expression]:
-        """A result, and where it is undecided: where a rule does not hold both ends are NaN."""
+    def _tested(self, root: Expression, output: ElementType) -> tuple[Expression, Expression | None]:
+        if self.is_share:
+            return self._share_of_row()
+        if self.reduces:
+            return super()._tested(root, output)
+        return self._beside_largest(root)
+
+    def _share_of_row(self) -> tuple[Expression, Expression]:
+        """Both ends are NaN where a rule does not hold."""
         p, m, words = self.pairs, self.rows.m, self.words
-        of_sum = words.relative + SUM_OF_WORDS + U * words.share
-        reach = (words.relative + of_sum + 3 * U * (words.share + U)) * SLACK
+        reach = (words.relative + self.error + 3 * U * (words.share + U)) * SLACK
         high = node(ops.CONVERT, (self.inverse,), None, Format.F32)
         rest = m.sub_(self.inverse, node(ops.CONVERT, (high,), None, Format.F64))
         low = p.mul_(words.low, high)
@@ -461,3 +522,36 @@ class _Shares(TestedRows):
             for end in lows
         )
         return p.mul_(above, p.number(SCALE_OF_ROW)), p.not_(p.equal_(above, below))
+
+    def _beside_largest(self, root: Expression) -> tuple[Expression, Expression | None]:
+        """An element less the largest one and a number of the row that is not negative: neither sum cancels."""
+        p, m = self.pairs, self.rows.m
+        if root.operation is not ops.SUBTRACT or root.operands[0].operation is not ops.SUBTRACT:
+            raise Unpaired("a result that is no difference from the largest")
+        (element, largest), row = root.operands[0].operands, root.operands[1]
+        if largest is not node(ops.ROW_MAX, (element,), None, Format.NUMBER) or not self._is_of_row(row):
+            raise Unpaired("a result that is no difference from the largest")
+        if row.operation is ops.ADD and row.operands[1] is node(ops.SUBTRACT, (largest, largest), None, Format.NUMBER):
+            row = row.operands[0]  # where a row is known at all its largest is finite
+        number = m.renormalised(m.unscaled(self.rows.number(row)))
+        error = m.total(number)
+        if error is None or not number.error.is_known:
+            raise Unpaired("a number of the row that is exact, or has no bound")
+        x, most = stored_operand(element, self.inputs), self._single(largest)
+        first = node(ops.CONVERT, (number.high,), None, Format.F32)
+        rest = m.add_(m.sub_(number.high, node(ops.CONVERT, (first,), None, Format.F64)), m.low_part(number))
+        second = node(ops.CONVERT, (rest,), None, Format.F32)
+        doubt = either(m.less_(number.high, m.number(0.0)), number.error.doubt)
+        assert doubt is not None
+        error = m.select_(doubt, m.number(math.nan), error)
+        margin = node(ops.CONVERT, (m.mul_(error, m.number(SLACK)),), None, Format.F32)
+        distance, lost = p.two_sum(x, p.neg_(most))
+        is_far = p.less_(distance, p.neg_(first))
+        far, near = (p.select_(is_far, a, b) for a, b in ((distance, p.neg_(first)), (p.neg_(first), distance)))
+        high, of_sum = p.fast_two_sum(far, near)
+        low = p.sub_(p.add_(of_sum, lost), second)
+        reach = p.fma_(p.neg_(high), p.number(ERROR_OF_DIFFERENCE), margin)
+        below, above = p.add_(high, p.sub_(low, reach)), p.add_(high, p.add_(low, reach))
+        is_masked = p.equal_(x, p.number(-math.inf))
+        undecided = both(p.not_(is_masked), p.not_(p.equal_(below, above)))
+        return p.select_(is_masked, p.number(-math.inf), above), undecided

@@ -267,6 +267,8 @@ class ExponentialOfRow:
 
     high: Expression
     low: Expression
+    power: Expression
+    """k."""
     between: Expression
     """The bits of a power of two beside the exponential, of elements whose exponential may be no zero and is not known; else 0."""
     share: float
@@ -275,11 +277,13 @@ class ExponentialOfRow:
     """The error of the exponential."""
 
 
-def exponential_of_row(m: PairedArithmetic, x: Expression, largest: Expression) -> ExponentialOfRow:
+def exponential_of_row(
+    m: PairedArithmetic, x: Expression, largest: Expression, is_counted: Expression | None = None
+) -> ExponentialOfRow:
     """The exponential beside the largest of a row of up to `LARGEST_OF_ROW`, with k the integer nearest to ``largest / log(2)``.
 
     ``r + r**2 / 2`` is a leading part here, and what it loses is in the low word. So errors are small enough for a row: it is
-    computed again if one of its elements is undecided.
+    computed again if one of its elements is undecided. Exponentials that do not count are zero.
     """
     k = m.round_even_(m.mul_(largest, m.number(STEPS / POWERS_OF_TWO)))
     middle = m.fma_(k, m.number(-POWERS_OF_TWO * UNIT), m.number(MIDDLE_OF_ROW))
@@ -288,6 +292,9 @@ def exponential_of_row(m: PairedArithmetic, x: Expression, largest: Expression) 
     distance = m.select_(is_short, *(m.number(distance) for distance in DISTANCES_OF_ROW))
     lowest = m.larger_(m.sub_(largest, distance), m.number(-LARGEST_OF_ROW))
     power, r, rest, _ = _reduced(m, m.larger_(nothing, x), middle, TABLES["POWERS"])
+    between = m.select_(m.less_(x, lowest), m.bits_(power), m.whole(0))
+    if is_counted is not None:
+        power = m.select_(is_counted, power, m.number(0.0))
     half = m.mul_(r, m.number(0.5))
     whole = m.fma_(half, r, r)
     lost = m.fma_(half, r, m.sub_(r, whole))
@@ -296,8 +303,7 @@ def exponential_of_row(m: PairedArithmetic, x: Expression, largest: Expression) 
     high = m.fma_(power, whole, power)
     low = m.fma_(power, q, m.fma_(power, whole, m.neg_(m.sub_(high, power))))
     low = m.fma_(high, rest, low)
-    between = m.select_(m.less_(x, lowest), m.bits_(power), m.whole(0))
-    return ExponentialOfRow(high, low, between, SHARE_OF_ROW, PAIRED["exp of rows"])
+    return ExponentialOfRow(high, low, k, between, SHARE_OF_ROW, PAIRED["exp of rows"])
 
 
 def _inside(u: Paired) -> Interval:

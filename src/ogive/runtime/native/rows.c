@@ -465,6 +465,7 @@ static OgiveLoopData loop_of_retry(const OgiveLoopData *loop, npy_intp elements)
 #define SIGN_OF_MORE 4
 #define GROUPS_RETRIED_AT_ONCE 15
 #define LONGEST_ROW_TO_TRY 8192 /* of more elements one is often undecided, and with it the row */
+#define SHORTEST_ROW_TO_REDUCE 64 /* fewer elements take less time than the row's own numbers */
 
 static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t end, int threads) {
     const OgiveKernel *kernel = context->loop->kernel;
@@ -986,7 +987,8 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
         ogive_count(loop->kernel, all);
     }
     OgiveLoopData of_retry;
-    if (count > LONGEST_ROW_TO_TRY && may_retry_at_once(&call, kernel)) {
+    const int has_other_length = count > LONGEST_ROW_TO_TRY || (kernel->reduces && count < SHORTEST_ROW_TO_REDUCE);
+    if (has_other_length && may_retry_at_once(&call, kernel)) {
         of_retry = loop_of_retry(loop, all);
         loop = &of_retry;
         kernel = loop->kernel;
