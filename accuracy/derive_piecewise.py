@@ -9,7 +9,7 @@ has a table of its own. Where f is nearly 1, f(X) is 1 and X lies beyond the int
 
 The bound of an interval has two parts. The polynomial's rest is enclosed by balls of Arb (Taylor's series of the difference
 on pieces of the interval, with its remainder). The rounding errors follow the rule's operations (`rounding`), on the same
-pieces. Both are relative to f. u is exact where X is zero, where w lies between X / 2 and 2 X, and in the first interval, of
+pieces. Both are relative to f, or absolute where f crosses zero. u is exact where X is zero, where w lies between X / 2 and 2 X, and in the first interval, of
 which X is a whole number of units, for w above X / 2; else it is rounded.
 
 The powers 2**(j / 32), rounded to float32, and what these lack, relative to them, are tables too. In that of powers j has been taken
@@ -92,6 +92,8 @@ class Shape:
     """It on a power series of Arb."""
     is_odd: bool = False
     """Whether it is zero at zero and rises to 1; others fall to zero."""
+    is_signed: bool = False
+    """Whether it crosses zero on the way: then bounds are absolute."""
 
     @property
     def count(self) -> int:
@@ -120,6 +122,48 @@ def last_place(value: float) -> float:
 
 def uniform(scale: float) -> dict[str, Any]:
     return {"scale": scale, "most": single((INTERVALS - 0.55) / scale)}
+
+
+SCALE_OF_GELU = 2 * math.sqrt(2 / math.pi)
+CUBE_OF_GELU = 0.044715
+
+
+def tanh_gate(w: Any, root: Any, expit_: Function) -> tuple[Any, Any]:
+    """The share of w that the tanh form of gelu takes of ``-w``, and the slope of the logarithm of what it is made of."""
+    u = w * root * (1 + CUBE_OF_GELU * w * w)
+    return expit_(-u), root * (1 + 3 * CUBE_OF_GELU * w * w)
+
+
+def of_balls(w: Any) -> tuple[Any, Any]:
+    root = 2 * (arb(2) / arb.pi()).sqrt()
+    cube = arb(CUBE_OF_GELU)
+    u = w * root * (1 + cube * w * w)
+    return 1 / (1 + u.exp()), root * (1 + 3 * cube * w * w)
+
+
+def slope_of_gate(w: Any, gate: Any, slope: Any) -> Any:
+    """The derivative at -w of x times a logistic gate, of which the argument has this slope."""
+    return gate * (1 - w * slope * (1 - gate))
+
+
+def slope_of_tanh_gate(gate: Any, slope: Any) -> Any:
+    return -gate * (1 - gate) * slope
+
+
+def by_differences(function: Function) -> Function:
+    return lambda w: (function(w + 2.0**-18) - function(w - 2.0**-18)) * 2.0**17
+
+
+def normal_slope(w: Any) -> Any:
+    return ndtr(-w) - w * np.exp(-w * w / 2) / math.sqrt(2 * math.pi)
+
+
+def tanh_gate_slope(w: Any) -> Any:
+    return slope_of_gate(w, *tanh_gate(w, SCALE_OF_GELU, expit))
+
+
+def logistic_gate_slope(w: Any) -> Any:
+    return slope_of_gate(w, expit(-w), 1.0)
 
 
 SHAPES = (
@@ -162,6 +206,46 @@ SHAPES = (
         series=lambda w: 1 - 2 / (1 + (2 * w).exp()),
         is_odd=True,
     ),
+    Shape(
+        name="TANH_GATE",
+        what="the share that the tanh form of gelu takes of -w",
+        **uniform(6.0),
+        degree=7,
+        roughly=lambda w: tanh_gate(w, SCALE_OF_GELU, expit)[0],
+        slope=lambda w: slope_of_tanh_gate(*tanh_gate(w, SCALE_OF_GELU, expit)),
+        series=lambda w: of_balls(w)[0],
+    ),
+    Shape(
+        name="NORMAL_SLOPE",
+        what="the derivative of gelu at -w",
+        **uniform(5.0),
+        degree=7,
+        roughly=normal_slope,
+        slope=lambda w: (w * w - 2) * np.exp(-w * w / 2) / math.sqrt(2 * math.pi),
+        series=lambda w: (w / arb(2).sqrt()).erfc() / 2 - w * (-w * w / 2).exp() / (2 * arb.pi()).sqrt(),
+        is_signed=True,
+    ),
+    Shape(
+        name="TANH_GATE_SLOPE",
+        what="the derivative of the tanh form of gelu at -w",
+        **uniform(5.0),
+        degree=7,
+        roughly=tanh_gate_slope,
+        slope=by_differences(tanh_gate_slope),
+        series=lambda w: slope_of_gate(w, *of_balls(w)),
+        is_signed=True,
+    ),
+    Shape(
+        name="LOGISTIC_GATE_SLOPE",
+        what="the derivative of x / (1 + exp(-x)) at -w",
+        scale=None,
+        most=14.9921875,  # below 15: w + 1 stays in its binade
+        degree=7,
+        roughly=logistic_gate_slope,
+        slope=by_differences(logistic_gate_slope),
+        series=lambda w: slope_of_gate(w, 1 / (1 + w.exp()), 1),
+        is_signed=True,
+    ),
 )
 
 
@@ -200,7 +284,7 @@ def searched(shape: Shape, j: int) -> tuple[float, list[float], float]:
         w = w[(w >= first) & (w <= last)].astype(np.float64)
     value, slope = shape.roughly(w), shape.slope(w)
     wrong = abs(value - value.astype(np.float32)) + abs(slope - slope.astype(np.float32)) * half * 0.7
-    best = int(np.argmin(wrong / value))
+    best = int(np.argmin(wrong if shape.is_signed else wrong / value))
     return float(w[best]), [single(value[best]), single(slope[best])], 0.0
 
 
@@ -210,12 +294,13 @@ def fitted(shape: Shape, j: int, node: float, fixed: Sequence[float], lacks: flo
     places = (low + high) / 2 + (high - low) / 2 * np.cos((np.arange(400) + 0.5) * np.pi / 400)
     u, reach = places - node, max(abs(low - node), abs(high - node))
     value = shape.roughly(places)
+    size = np.ones_like(value) if shape.is_signed else value
     found = list(fixed)
     while len(found) <= shape.degree:
         rest = value - lacks * u - sum(c * u**k for k, c in enumerate(found))
         powers = range(len(found), shape.degree + 1)
-        matrix = np.stack([(u / reach) ** k / value for k in powers], 1)
-        numbers, *_ = np.linalg.lstsq(matrix, rest / value, rcond=1e-18)
+        matrix = np.stack([(u / reach) ** k / size for k in powers], 1)
+        numbers, *_ = np.linalg.lstsq(matrix, rest / size, rcond=1e-18)
         found.append(single(numbers[0] / reach ** len(found)))
     return tuple(found)
 
@@ -261,7 +346,9 @@ def left_beside_zero(shape: Shape, piece: Piece, high: float) -> tuple[float, fl
     return upper(value), upper(slope)
 
 
-def rounding(piece: Piece, low: float, high: float, *, beside_zero: bool = False) -> tuple[float, float]:
+def rounding(
+    piece: Piece, low: float, high: float, *, beside_zero: bool = False, is_signed: bool = False
+) -> tuple[float, float]:
     """The rounding errors there, absolutely, to ``c0 + u (c1 + u c2 + u**2 q)``, q by Horner's rule; and the largest low word.
 
     The first sums are leading parts, which lose what is added to low words: these are rounded themselves. Next to zero all
@@ -279,7 +366,7 @@ def rounding(piece: Piece, low: float, high: float, *, beside_zero: bool = False
         error = error * u + half_unit_of(value)
         q = value
     inner = c1 + u * c2
-    assert u * inner <= c0 or not c0
+    assert is_signed or u * inner <= c0 or not c0
     lost_of_inner = half_unit_of(inner)
     if piece.lacks:
         lost_of_inner += abs(piece.lacks)
@@ -289,8 +376,9 @@ def rounding(piece: Piece, low: float, high: float, *, beside_zero: bool = False
     if u * c2 > c1:  # else what the inner leading part loses is exact but for one rounding
         of_inner += 2 * half_unit_of(inner)
     outer = c0 + u * (inner + low_of_inner)
-    low_of_outer = u * low_of_inner + half_unit_of(outer)
-    of_outer = half_unit_of(low_of_outer) + U * half_unit_of(outer)
+    lost_of_outer = half_unit_of(outer) + (half_unit_of(u * inner) if is_signed else 0.0)
+    low_of_outer = u * low_of_inner + lost_of_outer
+    of_outer = half_unit_of(low_of_outer) + U * lost_of_outer
     of_u = 0.0
     if piece.node:
         assert high <= 2 * piece.node or piece.node % last_place(high) == 0
@@ -306,6 +394,9 @@ def slope_error(piece: Piece, low: float, high: float) -> float:
 
 
 def least_of(shape: Shape, w: float) -> float:
+    """The number that bounds are relative to."""
+    if shape.is_signed:
+        return 1.0
     return float(shape.series(arb_series([arb(w), 1], prec=2))[0].abs_lower())
 
 
@@ -313,14 +404,15 @@ def bounded(shape: Shape, j: int, piece: Piece) -> Piece:
     low, high = shape.interval(j)
     is_last = j + 1 == shape.count
     if is_last and not shape.is_odd:  # larger operands are moved into it, and the function may be as small as zero
-        return Piece(piece.node, piece.coefficients, piece.lacks, 1.03125)
+        most = 1.03125 * (abs(float(shape.roughly(low))) if shape.is_signed else 1.0)
+        return Piece(piece.node, piece.coefficients, piece.lacks, single(most), slope_error=1.0)
     # Where it rises to 1, the last polynomial is 1, and the bound that of the interval's first number.
     worst, worst_slope, share = 0.0, 0.0, 0.0
     for k in range(PIECES):
         start, end = (low + (high - low) * i / PIECES for i in (k, k + 1))
         value, slope = left(shape, piece, start, end)
         at = start if shape.is_odd else end
-        (error, size), least = rounding(piece, start, end), least_of(shape, at)
+        (error, size), least = rounding(piece, start, end, is_signed=shape.is_signed), least_of(shape, at)
         if j == 0 and shape.is_odd:
             # All are taken relative to w, of which the function is a smaller share the larger w is.
             if start == 0:
@@ -333,7 +425,14 @@ def bounded(shape: Shape, j: int, piece: Piece) -> Piece:
         worst = max(worst, (value + error) / least)
         worst_slope = max(worst_slope, (slope + slope_error(piece, start, end)) / least)
     slack = 1.01 * (1 + 2.0**-20)
-    return Piece(piece.node, piece.coefficients, piece.lacks, single(worst * slack), single(share * slack), worst_slope)
+    return Piece(
+        piece.node,
+        piece.coefficients,
+        piece.lacks,
+        single(worst * slack),
+        single(share * slack),
+        single(worst_slope * slack),
+    )
 
 
 def derived(shape: Shape) -> list[Piece]:
@@ -456,7 +555,8 @@ def sections() -> Sections:
             "what": f"{shape.what}; bounds from 2**{min(powers)} to 2**{max(powers)}",
             "scale": shape.scale,
             "most": shape.most,
-            "slope_error": single(max(piece.slope_error for piece in pieces) * 1.01),
+            "is_signed": shape.is_signed,
+            "slope_errors": [p.slope_error for p in pieces],
             "nodes": [p.node for p in pieces],
             "coefficients": [[p.coefficients[k] for p in pieces] for k in range(shape.degree + 1)],
             "bounds": [p.bound for p in pieces],

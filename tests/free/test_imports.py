@@ -46,8 +46,10 @@ MAY_IMPORT = {
     "program": {"expression", "numerics"},
     "numerics": {"expression"},
     "passes": {
+        "differentiation",  # the forms of slopes, which have rules of their own
         "enclosure",
         "expression",
+        "formula",
         "limits",
         "near_zero",
         "numerics",

@@ -5,9 +5,9 @@ Derivatives are full of these. An infinity or a NaN that only met a factor 0 lea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import cast
+from typing import Any, cast
 
 from ogive import formula as f
 from ogive import operations as ops
@@ -18,6 +18,7 @@ __all__ = [
     "ZERO",
     "add",
     "divide",
+    "matched",
     "multiply",
     "negative",
     "rational",
@@ -148,3 +149,43 @@ def substituted(roots: Sequence[Expression], leaves: Mapping[Expression, Express
         else:
             done[current] = current
     return tuple(done[root] for root in roots)
+
+
+def matched(pattern: Expression, root: Expression) -> dict[Expression, Expression] | None:
+    """The expressions in the places of the pattern's leaves."""
+    bound: dict[Expression, Expression] = {}
+    computed: list[tuple[Expression, Fraction]] = []
+    pairs = [(pattern, root)]
+    seen = set()
+    while pairs:
+        pair = pairs.pop()
+        wanted, given = pair
+        if pair in seen or (wanted is given and not wanted.operands and wanted.operation == ops.CONSTANT):
+            continue
+        seen.add(pair)
+        value = rational(given)
+        if wanted.operation in (ops.INPUT, ops.PARAMETER):
+            if bound.setdefault(wanted, given) is not given or wanted.format is not given.format:
+                return None
+        elif wanted.operation in _COMPUTED and value is not None:
+            computed.append((wanted, value))
+        elif not wanted.operands or (wanted.operation, wanted.attribute) != (given.operation, given.attribute):
+            return None
+        else:
+            pairs += zip(wanted.operands, given.operands, strict=True)
+    return bound if all(_value(wanted, bound) == value for wanted, value in computed) else None
+
+
+#: The functions that Python computes where a formula is called with numbers for its parameters.
+_COMPUTED: dict[str, Callable[..., Term]] = {"negate": negative, "multiply": multiply}
+
+
+def _value(wanted: Expression, bound: dict[Expression, Expression]) -> Fraction | None:
+    """The value of a product of parameters; None where it has none."""
+    values: dict[Expression, Any] = {}
+    for current in walk(wanted):
+        if current.operation in _COMPUTED:
+            values[current] = _COMPUTED[current.operation](*(values[operand] for operand in current.operands))
+        else:
+            values[current] = bound.get(current, current)
+    return rational(values[wanted])

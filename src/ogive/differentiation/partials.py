@@ -15,7 +15,18 @@ from ogive.differentiation.algebra import ONE, ZERO, divide, multiply, negative,
 from ogive.expression import Term
 from ogive.formula import where
 
-__all__ = ["FLAT", "PARTIALS", "is_infinite"]
+__all__ = [
+    "FAR",
+    "FLAT",
+    "PARTIALS",
+    "gate_slope",
+    "gelu_slope",
+    "is_infinite",
+    "logistic_slope",
+    "mish_slope",
+    "tanh_slope",
+    "within",
+]
 
 #: Constant between their steps, as rounding is: their derivative is 0, at the steps too.
 FLAT = frozenset(
@@ -66,27 +77,69 @@ def is_infinite(x: Term) -> Term:
     return f.absolute(x) > LARGEST
 
 
-def _within(x: Term, bound: float) -> Term:
+#: Beyond it exp(-u) is 0, times any number, in every format.
+FAR = 2000
+
+
+def within(x: Term, bound: float) -> Term:
+    """The number, or the nearer bound."""
     return f.minimum(f.maximum(x, -bound), bound)
 
 
-def _of_tanh(n: Term, x: Term) -> tuple[Term]:
-    c = f.cosh(_within(x, 700))
-    return (1 / c / c,)
+def tanh_slope(u: Term) -> Term:
+    """The derivative of tanh."""
+    c = f.cosh(within(u, 700))
+    return 1 / c / c
 
 
-def _of_logistic(n: Term, x: Term) -> tuple[Term]:
-    c = f.cosh(_within(x, 1400) * 0.5)
-    return (1 / c * 0.25 / c,)
+def logistic_slope(u: Term) -> Term:
+    """The derivative of the logistic function."""
+    c = f.cosh(within(u, 1400) * 0.5)
+    return 1 / c * 0.25 / c
+
+
+def gate_slope(u: Term) -> Term:
+    """The derivative of ``u * logistic(u)``; 0 and 1 at the infinities.
+
+    The quotient is one. The exponential ``e = exp(-abs(u))`` is two where it is subnormal before the product is. Beyond 100
+    next to nothing is between the result and 1, and not nothing: that decides products beside ties.
+    """
+    v = f.minimum(f.maximum(u, -FAR), 100)
+    e, rest = f.exp(-f.absolute(f.maximum(v, -80))), f.exp(f.minimum(v + 80, 0))
+    return where(v < 0, (1 + v + e) * e * rest, 1 + e * (1 + v)) / ((1 + e) * (1 + e))
+
+
+def gelu_slope(x: Term, *, approximate: str) -> Term:
+    """The derivative of gelu in one of its forms."""
+    if approximate == "none":
+        v = f.minimum(f.maximum(x, -40), 16)  # where it is 1 and next to nothing more
+        slope = f.normal_tail(-v) + v * (f.exp(-(v * v) / 2) / f.square_root(2 * f.pi))
+        return where(x < -2, -f.absolute(slope), slope)  # far below, no format holds more than the sign
+    v = within(x, 40)
+    scale = 2 * f.square_root(2 / f.pi)
+    u = v * (scale * (1 + 0.044715 * (v * v)))
+    slope = scale * (1 + 3 * 0.044715 * (v * v))
+    return f.logistic(u) * (1 + v * slope * f.logistic(-u))
+
+
+def mish_slope(x: Term) -> Term:
+    """The derivative of mish."""
+    v = within(x, FAR)
+    e = f.exp(-f.absolute(v))
+    below = e * (4 * (1 + v) + e * (6 + 4 * v + e * (4 + e)))
+    root = where(v < 0, 2 + e * (2 + e), 1 + e * (2 + 2 * e))
+    denominator = root * root
+    above = denominator + e * e * (4 * v - 2 + e * (4 * (v - 1) - 4 * e))
+    return where(v < 0, below, above) / denominator
 
 
 def _of_normal_tail(n: Term, x: Term) -> tuple[Term]:
-    v = _within(x, 100)
+    v = within(x, 100)
     return (-(f.exp(v * v * -0.5) / f.square_root(2 * f.pi)),)
 
 
 def _bell(x: Term) -> Term:
-    v = _within(x, 100)
+    v = within(x, 100)
     return f.exp(-(v * v)) * (2 / f.square_root(f.pi))
 
 
@@ -96,7 +149,7 @@ def _of_erfinv(n: Term, x: Term) -> tuple[Term]:
 
 def _of_log_ndtr(n: Term, x: Term) -> tuple[Term]:
     """The density over the distribution function, as one exponential: far below both are 0, and their quotient is -x."""
-    v = _within(x, 100)
+    v = within(x, 100)
     quotient = f.exp(v * v * -0.5 - f.log_ndtr(v)) / f.square_root(2 * f.pi)
     u = 1 / (x * x)
     series = -x / (1 - u * (1 - u * (3 - u * (15 - u * (105 - 945 * u)))))
@@ -104,7 +157,7 @@ def _of_log_ndtr(n: Term, x: Term) -> tuple[Term]:
 
 
 def _of_cbrt(n: Term, x: Term) -> tuple[Term]:
-    m = _within(n, 1e170)  # far beyond all cube roots but an infinite one
+    m = within(n, 1e170)  # far beyond all cube roots but an infinite one
     return (1 / (3 * m * m),)
 
 
@@ -131,7 +184,7 @@ PARTIALS: dict[str, Callable[..., tuple[Term, ...]]] = {
     "erfinv": _of_erfinv,
     "log_ndtr": _of_log_ndtr,
     "log1p": lambda n, x: (1 / (1 + x),),
-    "logistic": _of_logistic,
+    "logistic": lambda n, x: (logistic_slope(x),),
     "normal_tail": _of_normal_tail,
     "erf": lambda n, x: (_bell(x),),
     "erfc": lambda n, x: (-_bell(x),),
@@ -143,7 +196,7 @@ PARTIALS: dict[str, Callable[..., tuple[Term, ...]]] = {
     "atan": lambda n, x: (where(f.absolute(x) > LARGE, 1 / x / x, 1 / (1 + x * x)),),
     "sinh": lambda n, x: (f.cosh(x),),
     "cosh": lambda n, x: (f.sinh(x),),
-    "tanh": _of_tanh,
+    "tanh": lambda n, x: (tanh_slope(x),),
     "asinh": lambda n, x: (1 / where(f.absolute(x) > LARGE, f.absolute(x), f.square_root(1 + x * x)),),
     "acosh": lambda n, x: (where(x > LARGE, 1 / x, 1 / (f.square_root(x - 1) * f.square_root(x + 1))),),
     "atanh": lambda n, x: (1 / (1 - x * x),),

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from fractions import Fraction
 from functools import cache
 from itertools import product
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from ogive import operations as ops
 from ogive.catalog import OPERATORS
-from ogive.differentiation.algebra import multiply, negative, rational, substituted
+from ogive.differentiation.algebra import matched, substituted
 from ogive.differentiation.tangents import Recognised
 from ogive.errors import ArgumentError, DTypeError, described, message
-from ogive.expression import Expression, Format, Term, lift, node, walk
+from ogive.expression import Expression, Format, Term, lift, node
 from ogive.gradients.derivatives import derivatives, gradients, leaves, row_gradients
 from ogive.gradients.registered import ROW_RULES, RULES, Rule, is_of_catalogue, rules_of
 from ogive.gradients.summing import Gradients, ReductionGradients, RowGradients
@@ -61,52 +60,12 @@ def _patterns() -> dict[str, list[_Pattern]]:
 def recognised(root: Expression) -> list[tuple[Expression, Term]] | None:
     """The operands of the operator whose result a node is, and the partial derivatives by them; None if it is none."""
     for pattern in _patterns().get(root.operation, ()):
-        bound = _matched(pattern.root, root)
+        bound = matched(pattern.root, root)
         if bound is not None:
             partials: Any = substituted(pattern.partials, bound)
             operands = [bound.get(leaf) for leaf in pattern.leaves]
             return [(operand, p) for operand, p in zip(operands, partials, strict=True) if operand is not None]
     return None
-
-
-def _matched(pattern: Expression, root: Expression) -> dict[Expression, Expression] | None:
-    """The expressions in the places of the pattern's leaves."""
-    bound: dict[Expression, Expression] = {}
-    computed: list[tuple[Expression, Fraction]] = []
-    pairs = [(pattern, root)]
-    seen = set()
-    while pairs:
-        pair = pairs.pop()
-        wanted, given = pair
-        if pair in seen or (wanted is given and not wanted.operands and wanted.operation == ops.CONSTANT):
-            continue
-        seen.add(pair)
-        value = rational(given)
-        if wanted.operation in (ops.INPUT, ops.PARAMETER):
-            if bound.setdefault(wanted, given) is not given or wanted.format is not given.format:
-                return None
-        elif wanted.operation in _COMPUTED and value is not None:
-            computed.append((wanted, value))
-        elif not wanted.operands or (wanted.operation, wanted.attribute) != (given.operation, given.attribute):
-            return None
-        else:
-            pairs += zip(wanted.operands, given.operands, strict=True)
-    return bound if all(_value(wanted, bound) == value for wanted, value in computed) else None
-
-
-#: The functions that Python computes where a formula is called with numbers for its parameters.
-_COMPUTED: dict[str, Callable[..., Term]] = {"negate": negative, "multiply": multiply}
-
-
-def _value(wanted: Expression, bound: dict[Expression, Expression]) -> Fraction | None:
-    """The value of a product of parameters; None where it has none."""
-    values: dict[Expression, Any] = {}
-    for current in walk(wanted):
-        if current.operation in _COMPUTED:
-            values[current] = _COMPUTED[current.operation](*(values[operand] for operand in current.operands))
-        else:
-            values[current] = bound.get(current, current)
-    return rational(values[wanted])
 
 
 Argument = inspect.Parameter

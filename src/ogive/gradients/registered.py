@@ -14,7 +14,15 @@ from ogive.catalog import OPERATORS
 from ogive.catalog.more_activations import tanhshrink
 from ogive.catalog.normalisation import distance, mean_of_row
 from ogive.catalog.rowwise import log_softmax
-from ogive.differentiation.partials import is_infinite
+from ogive.differentiation.partials import (
+    FAR,
+    gate_slope,
+    gelu_slope,
+    is_infinite,
+    mish_slope,
+    tanh_slope,
+    within,
+)
 from ogive.expression import Term
 from ogive.formula import where
 from ogive.operator import Operator
@@ -26,24 +34,6 @@ Rule = Callable[..., Any]
 #: Gradients of such magnitudes are taken as they are.
 VAST = 2.0**128
 
-#: Beyond it exp(-u) is 0, times any number, in every format.
-FAR = 2000
-
-
-def _within(x: Any, bound: float) -> Term:
-    return f.minimum(f.maximum(x, -bound), bound)
-
-
-def _gate_slope(u: Any) -> Term:
-    """The derivative of ``u * logistic(u)``; 0 and 1 at the infinities.
-
-    The quotient is one. The exponential ``e = exp(-abs(u))`` is two where it is subnormal before the product is. Beyond 100
-    next to nothing is between the result and 1, and not nothing: that decides products beside ties.
-    """
-    v = f.minimum(f.maximum(u, -FAR), 100)
-    e, rest = f.exp(-f.absolute(f.maximum(v, -80))), f.exp(f.minimum(v + 80, 0))
-    return where(v < 0, (1 + v + e) * e * rest, 1 + e * (1 + v)) / _squared(1 + e)
-
 
 def _bell(u: Any) -> Term:
     """The derivative of the logistic function."""
@@ -51,27 +41,6 @@ def _bell(u: Any) -> Term:
 
 
 # ---- smooth functions whose formulas have branches, or whose derivatives by the rules would cancel
-
-
-def _gelu(x: Any, *, approximate: str) -> Any:
-    if approximate == "none":
-        v = f.minimum(f.maximum(x, -40), 16)  # where it is 1 and next to nothing more
-        slope = f.normal_tail(-v) + v * (f.exp(-(v * v) / 2) / f.square_root(2 * f.pi))
-        return where(x < -2, -f.absolute(slope), slope)  # far below, no format holds more than the sign
-    v = _within(x, 40)
-    scale = 2 * f.square_root(2 / f.pi)
-    u = v * (scale * (1 + 0.044715 * (v * v)))
-    slope = scale * (1 + 3 * 0.044715 * (v * v))
-    return f.logistic(u) * (1 + v * slope * f.logistic(-u))
-
-
-def _mish(x: Any) -> Any:
-    v = _within(x, FAR)
-    e = f.exp(-f.absolute(v))
-    below = e * (4 * (1 + v) + e * (6 + 4 * v + e * (4 + e)))
-    denominator = _squared(where(v < 0, 2 + e * (2 + e), 1 + e * (2 + 2 * e)))
-    above = denominator + e * e * (4 * v - 2 + e * (4 * (v - 1) - 4 * e))
-    return where(v < 0, below, above) / denominator
 
 
 def _squared(x: Term) -> Term:
@@ -132,7 +101,7 @@ def _parametric_softplus_beta(x: Any, *, alpha: Any, beta: Any) -> Any:
 
 def _density(x: Any) -> Any:
     """The density of the standard normal distribution."""
-    v = _within(x, 100)
+    v = within(x, 100)
     return f.exp(v * v * -0.5) / f.square_root(2 * f.pi)
 
 
@@ -154,14 +123,9 @@ def _part_of_power_of_two(a: Any, b: Any) -> Any:
     return 1 / (1 + f.exp2(b - a))
 
 
-def _one_per_cosh_squared(u: Any) -> Any:
-    c = f.cosh(_within(u, 700))
-    return 1 / c / c
-
-
 def _scaled_tanh_beta(x: Any, *, alpha: Any, beta: Any) -> Any:
     u = beta * x
-    return alpha * (where(f.absolute(u) > FAR, 0, x) * _one_per_cosh_squared(u))
+    return alpha * (where(f.absolute(u) > FAR, 0, x) * tanh_slope(u))
 
 
 def _snake(x: Any, *, alpha: Any) -> Any:
@@ -173,9 +137,9 @@ def _snake(x: Any, *, alpha: Any) -> Any:
 def _softcap_cap(x: Any, *, cap: Any) -> Any:
     """``tanh(u) - u / cosh(u)**2``, as ``u tanh(u)**2`` less what tanh(u) leaves of u; both are like u**3 near zero."""
     u = x / cap
-    v = _within(u, 700)
+    v = within(u, 700)
     t = f.tanh(v)
-    return where(f.absolute(v) < 0.5, v * (t * t) - tanhshrink.function(v), t - v * _one_per_cosh_squared(v))
+    return where(f.absolute(v) < 0.5, v * (t * t) - tanhshrink.function(v), t - v * tanh_slope(v))
 
 
 def _squareplus(x: Any, *, b: Any) -> Any:
@@ -189,7 +153,7 @@ def _squareplus_b(x: Any, *, b: Any) -> Any:
 
 
 def _serf(x: Any) -> Any:
-    v = _within(x, FAR)
+    v = within(x, FAR)
     rises = f.maximum(v, 0) + f.log1p(f.exp(-f.absolute(v)))
     slope = f.erf(rises) + v * f.logistic(v) * (f.exp(-(rises * rises)) * (2 / f.square_root(f.pi)))
     return where(v < -2, -f.absolute(slope), slope)
@@ -209,9 +173,9 @@ def _glu_b(a: Any, b: Any) -> Any:
 
 def _gelu_of(a: Any, approximate: str) -> Any:
     if approximate == "none":
-        v = _within(a, 40)
+        v = within(a, 40)
         return where(a < 0, v * f.normal_tail(-v), f.maximum(a, 0) - v * f.normal_tail(v))
-    inner = _within(a, 40)
+    inner = within(a, 40)
     u = inner * (2 * f.square_root(2 / f.pi) * (1 + 0.044715 * (inner * inner)))
     return f.maximum(a, -40) * f.logistic(u)
 
@@ -419,9 +383,9 @@ RULES: dict[str, dict[str, Rule]] = {
     "clip": {"x": _clip, "min": _clip_min, "max": _clip_max},
     "fmax": {"a": _part_of_fmax, "b": lambda a, b: where((a >= b) | f.isnan(b), 0, 1)},
     "fmin": {"a": lambda a, b: _part_of_fmax(-a, -b), "b": lambda a, b: where((a <= b) | f.isnan(b), 0, 1)},
-    "gelu": {"x": _gelu},
+    "gelu": {"x": gelu_slope},
     "geglu": {
-        "a": lambda a, b, *, approximate: _gelu(a, approximate=approximate) * b,
+        "a": lambda a, b, *, approximate: gelu_slope(a, approximate=approximate) * b,
         "b": lambda a, b, *, approximate: _gelu_of(a, approximate),
     },
     "glu": {"a": lambda a, b: f.logistic(b), "b": _glu_b},
@@ -436,7 +400,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "logit": {"x": lambda x: 1 / x / (1 - x)},
     "max": {"a": _larger_of_two, "b": lambda a, b: _larger_of_two(b, a)},
     "min": {"a": lambda a, b: _larger_of_two(-a, -b), "b": lambda a, b: _larger_of_two(-b, -a)},
-    "mish": {"x": _mish},
+    "mish": {"x": mish_slope},
     "mod": {"a": lambda a, b, *, fmod: 1, "b": _mod_b},
     "modulus_floor": {"a": lambda a, b: 1, "b": _modulus_floor_b},
     "modulus_truncate": {"a": lambda a, b: 1, "b": lambda a, b: _divided(a, b, f.remainder(a, b))},
@@ -456,13 +420,13 @@ RULES: dict[str, dict[str, Rule]] = {
     "shrink": {"x": _shrink},
     "sign": {"x": _sign},
     "snake": {"x": _snake},
-    "softcap": {"x": lambda x, *, cap: _one_per_cosh_squared(x / cap), "cap": _softcap_cap},
+    "softcap": {"x": lambda x, *, cap: tanh_slope(x / cap), "cap": _softcap_cap},
     "softplus": {"x": lambda x, *, steepness: f.logistic(steepness * x), "steepness": _softplus_steepness},
     "softsign": {"x": _softsign},
     "sparse_plus": {"x": _sparse_plus},
     "squareplus": {"x": _squareplus, "b": _squareplus_b},
-    "swiglu": {"a": lambda a, b, *, alpha: _gate_slope(alpha * a) * b, "b": _swiglu_b, "alpha": _swiglu_alpha},
-    "swish": {"x": lambda x, *, alpha: _gate_slope(alpha * x), "alpha": _swish_alpha},
+    "swiglu": {"a": lambda a, b, *, alpha: gate_slope(alpha * a) * b, "b": _swiglu_b, "alpha": _swiglu_alpha},
+    "swish": {"x": lambda x, *, alpha: gate_slope(alpha * x), "alpha": _swish_alpha},
     "tanhshrink": {"x": lambda x: f.tanh(x) * f.tanh(x)},
     "threshold": {"x": _threshold, "min": _threshold_min},
 }

@@ -57,6 +57,9 @@ NOT_TINY = 2.0**-80
 #: divided by log(2) / 2.
 LARGEST_SHARE = 0.02
 
+#: No number is wrong by a larger share of it, of which results are made.
+LARGEST_ERROR = 2.0**-29
+
 #: Bounds are relative to the leading part, and low words a small share of it: this covers the difference, and the rounding
 #: of the bounds themselves.
 SLACK = 1 + 2.0**-7
@@ -67,7 +70,7 @@ ROUNDINGS = 1, 3, 8
 #: The error by underflow, and what a result is taken to have lost by it at least. For a result that may be zero it is no more than a
 #: multiple of what is zero then: it may have lost half as many of the smallest numbers.
 SMALLEST, LOST = 2.0**-149, 2.0**-140
-MULTIPLE = 16.0
+MULTIPLE = 64.0
 
 
 class Unpaired(Exception):
@@ -182,9 +185,11 @@ class PairedArithmetic(Machine):
         lies = Interval.around(float(value)) if value else Interval.point(0.0)
         rest = Fraction(value) - Fraction(high)
         low = self.rounded(rest)
-        found = Paired(self.number(high), interval=lies, is_nonzero=bool(value))
+        is_power = value > 0 and math.frexp(high)[0] == 0.5
+        found = Paired(self.number(high), interval=lies, is_nonzero=bool(value), is_power=is_power)
         if not low:
-            return replace(found, relative=0.0 if not rest else 2.0**-60)
+            return replace(found, relative=2.0**-60, is_power=False) if rest else found
+        found = replace(found, is_power=False)
         return replace(found, low=self.number(low), share=U, relative=U * U if Fraction(low) != rest else 0.0)
 
     def parameter(self, value: Expression, *, is_power: bool = False) -> Paired:
@@ -247,7 +252,7 @@ class PairedArithmetic(Machine):
     def _without_around(self, a: Paired) -> Paired:
         a = self.as_words(a)
         if a.around is not None:
-            raise Unpaired("a choice or a divisor with an error beside it")
+            raise Unpaired("a divisor or an operand with an error beside it")
         return a
 
     def normalised(self, a: Paired) -> Paired:
@@ -262,11 +267,13 @@ class PairedArithmetic(Machine):
         """The number where underflow does not show in its product: where it is not tiny, unless the factor is moderate."""
         if not a.lost or a.lost * factor.interval.largest_magnitude <= LOST / 4:
             return a
-        a = self.as_words(a)
-        is_large = self.less_equal_(self.number(NOT_TINY), self.abs_(a.high))
+        found = replace(a, relative=a.relative + a.lost / NOT_TINY, lost=0.0)
+        if a.interval.smallest_magnitude >= NOT_TINY * SLACK:
+            return found
+        found = self.as_words(found)
+        is_large = self.less_equal_(self.number(NOT_TINY), self.abs_(found.high))
         where = replace(a.where, holds=(*a.where.holds, is_large))
-        relative = a.relative + a.lost / NOT_TINY
-        return replace(a, relative=relative, lost=0.0, is_nonzero=True, may_be_zero=None, where=where)
+        return replace(found, lost=0.0, is_nonzero=True, may_be_zero=None, where=where)
 
     def _sum_of_arounds(self, a: Paired, b: Paired) -> tuple[Around | None, int]:
         """The bounds beside two numbers, of their sum, and how many roundings these cover."""
@@ -298,10 +305,12 @@ class PairedArithmetic(Machine):
         return node(ops.BITCAST, (node(ops.EXCLUSIVE_OR, (bits, sign), None, Format.U32),), None, self.format)
 
     def add(self, a: Paired, b: Paired) -> Paired:
-        """Numbers of one sign: others may cancel."""
-        if min(a.interval.low, b.interval.low) < 0 < max(a.interval.high, b.interval.high):
-            raise Unpaired("a sum of numbers of both signs")
         a, b = self.as_words(a), self.as_words(b)
+        for one, other in ((a, b), (b, a)):
+            if one.is_single and one.high is self.number(0.0):  # which makes 0 of -0
+                return replace(other, high=self.add_(other.high, one.high), sign=None, where=joined(a, b))
+        if min(a.interval.low, b.interval.low) < 0 < max(a.interval.high, b.interval.high):
+            return self._sum_of_both_signs(a, b)
         sums = sum(n.low is not None for n in (a, b))
         a, b = (self.with_roundings(n, sums) for n in (a, b))
         high = self.add_(a.high, b.high)
@@ -334,6 +343,34 @@ class PairedArithmetic(Machine):
             where=joined(a, b),
         )
 
+    def _sum_of_both_signs(self, a: Paired, b: Paired) -> Paired:
+        """A sum that may cancel: its bound is relative to the operands."""
+        high, low = self.two_sum(a.high, b.high)
+        found = Paired(high, low=low, share=U, interval=a.interval + b.interval, may_be_zero=high, where=joined(a, b))
+        if a.is_single and b.is_single:
+            return found
+        plus, sizes = self.number(0.0), []
+        for n in (a, b):
+            low = low if n.low is None else self.add_(low, n.low)
+            # Two roundings here, and what products with a number that is wrong do to a low word that is large here.
+            rate = n.relative + (self.roundings + 3) * U * (n.share + U) + LARGEST_ERROR * n.share
+            sizes.append((self.abs_(n.high), self.bound(rate * SLACK)))
+            if n.around is not None:
+                around = self.with_roundings(n, 2).around or n.around
+                plus = self.add_(plus, self.fma_(around.base, around.times, around.plus))
+        is_large = self.less_equal_(self.number(NOT_TINY), self.abs_(high))
+        return replace(
+            found,
+            low=low,
+            share=0.0,
+            relative=(a.lost + b.lost) / NOT_TINY,
+            around=Around(*sizes[0], self.fma_(*sizes[1], plus)),
+            covered=self.roundings,
+            is_nonzero=True,
+            may_be_zero=None,
+            where=replace(found.where, holds=(*found.where.holds, is_large)),
+        )
+
     def subtract(self, a: Paired, b: Paired) -> Paired:
         return self.add(a, self.negate(b))
 
@@ -348,9 +385,9 @@ class PairedArithmetic(Machine):
                 return self.multiply(self.as_words(one), other)
         if a.bias or b.bias:
             raise Unpaired("more is computed of a number that is made too large")
-        a, b = self._firm(a, b), self._firm(b, a)
         if not (a.is_single or b.is_single):
             a, b = self.as_words(a), self.as_words(b)
+        a, b = self._firm(a, b), self._firm(b, a)
         common = Paired(
             a.high,
             b.high,
@@ -418,11 +455,14 @@ class PairedArithmetic(Machine):
         return found
 
     def _times(self, around: Around, b: Paired) -> Around:
-        if b.around is not None or b.share > 2 * U:
+        if b.around is not None:
             raise Unpaired("a product of numbers with errors beside them")
         if depends_on_elements(b.high):
             sum_ = self.fma_(around.base, around.times, around.plus)
-            return Around(sum_, self.abs_(b.high), self.number(0.0))
+            times = self.abs_(b.high)
+            return Around(
+                sum_, times if b.share <= 2 * U else self.mul_(times, self.bound(1 + b.share)), self.number(0.0)
+            )
         size = self.mul_(self.abs_(b.high), self.bound(1 + 8 * U))
         return replace(around, times=self.mul_(around.times, size), plus=self.mul_(around.plus, size))
 
@@ -475,7 +515,13 @@ class PairedArithmetic(Machine):
 
     def select(self, condition: Expression, a: Paired, b: Paired) -> Paired:
         """A choice; both are computed, and both must hold."""
-        a, b = self._without_around(a), self._without_around(b)
+        a, b = self.as_words(a), self.as_words(b)
+        around, covered = None, 0
+        if a.around is not None or b.around is not None:
+            zero = self.number(0.0)
+            bounds = [zero if x is None else self.fma_(x.base, x.times, x.plus) for x in (a.around, b.around)]
+            around = Around(self.number(1.0), self.select_(condition, *bounds), zero)
+            covered = min(n.covered for n in (a, b) if n.around is not None)
         low = None
         if a.low is not None or b.low is not None:
             low = self.select_(condition, *(self.number(0.0) if n.low is None else n.low for n in (a, b)))
@@ -484,6 +530,8 @@ class PairedArithmetic(Machine):
             low=low,
             share=max(a.share, b.share),
             relative=max(a.relative, b.relative),
+            around=around,
+            covered=covered,
             interval=a.interval | b.interval,
             is_nonzero=a.is_nonzero and b.is_nonzero,
             lost=max(a.lost, b.lost),
@@ -546,7 +594,10 @@ class PairedArithmetic(Machine):
                 elif a.interval.low < 0:
                     leading = self.abs_(leading)
                 around = self.fma_(leading, reach, around)
-            lows = [self.sub_(low_of(a), around), self.add_(low_of(a), around)]
+            low = low_of(a)
+            if a.factor is not None and not a.is_nonzero:
+                low = self.add_(low, self.number(0.0))  # 0 for -0: beside it both ends are the same zero
+            lows = [self.sub_(low, around), self.add_(low, around)]
         if a.factor is None:
             below, above = (self.add_(a.high, low) for low in lows)
         else:

@@ -11,12 +11,17 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from fractions import Fraction
+from functools import lru_cache, partial, reduce
+from typing import NamedTuple, cast
 
+from ogive import formula as f
 from ogive import operations as ops
+from ogive.differentiation import partials
+from ogive.differentiation.algebra import matched
 from ogive.dtypes import ElementType
-from ogive.elementary_functions import EXP
-from ogive.expression import Expression, Format, depends_on_elements, is_extreme, node, walk
+from ogive.elementary_functions import EXP, LARGER, SMALLER
+from ogive.expression import Expression, Format, Term, depends_on_elements, is_extreme, node, tracing, walk
 from ogive.numerics.bound import Bound
 from ogive.numerics.bounded import Bounded
 from ogive.numerics.double_word import DoubleWord
@@ -24,12 +29,21 @@ from ogive.numerics.elementary.paired_functions import (
     FUNCTIONS_IN_PAIRS,
     LARGEST_OF_ROW,
     LIMITED,
+    LOGISTIC_GATE_SLOPE,
     MOST,
+    NORMAL_SLOPE,
     NORMAL_TAIL,
     SCALE_OF_ROW,
+    TANH_GATE,
+    TANH_GATE_SLOPE,
     exponential_of_row,
     gated,
+    logistic_slope,
+    mish_gate,
+    mish_slope,
+    slope_of_gate,
     softplus_tail,
+    tanh_slope,
 )
 from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.interval import EVERYTHING, Interval
@@ -46,15 +60,14 @@ from ogive.numerics.paired import (
 )
 from ogive.numerics.truths import both, either
 from ogive.passes.cost import cost, usual_cost, with_undecided
+from ogive.passes.fold import fold
+from ogive.passes.identities import without_cancellation
 from ogive.passes.row_lowering import is_share
 from ogive.passes.row_numbers import rest_of_largest, summed_exponential
 from ogive.passes.tested_rows import TestedRows, UnboundedError
 from ogive.program import Program, Summation, stored_operand
 
 __all__ = ["before", "paired_results", "paired_rows"]
-
-#: Formulas with one of these may be computed in pairs.
-KNOWN = {*FUNCTIONS_IN_PAIRS, "normal_tail"}
 
 #: The limit of this level's cost, as a share of what float64 costs.
 WORTHWHILE = 0.9
@@ -65,8 +78,6 @@ def paired_results(
 ) -> Program | None:
     """The program that is tried before ``made``; None where there is none, or none that is worth it."""
     if {t.name for t in (*inputs, *outputs)} != {"float32"} or made.undecided is None:
-        return None
-    if not any(n.operation.name in KNOWN and depends_on_elements(n) for n in walk(*roots)):
         return None
     tested = None
     for roundings in ROUNDINGS:
@@ -112,8 +123,6 @@ class PairedReals:
         self.inputs = inputs
         self.arguments = frozenset(n for current in walk(*roots) for n in _arguments(current))
         """The operands of functions: each lies where they have a rule, or the element is undecided."""
-        self.compared = {n for n in map(self._far, walk(*roots)) if n is not None}
-        """Those of which that decide a comparison."""
         self.powers = {ramp[1] for ramp in map(_ramp, walk(*roots)) if ramp is not None}
         """Parameters that have a rule where they are powers of two."""
 
@@ -121,32 +130,37 @@ class PairedReals:
         """A result, and where it is undecided; None: nowhere."""
         if root.format is not Format.NUMBER:
             raise Unpaired("a result that is no number")
-        return self._chosen(root, {})
+        return self._chosen(root, {}, frozenset())
 
-    def _chosen(self, root: Expression, known: Mapping[Expression, Interval]) -> tuple[Expression, Expression | None]:
-        """A result, where operands lie in known intervals. Each branch of a choice has a test of its own."""
+    def _chosen(
+        self, root: Expression, known: Mapping[Expression, Interval], compared: frozenset[Expression]
+    ) -> tuple[Expression, Expression | None]:
+        """A result, where operands lie in known intervals. Each branch of a choice has a test of its own.
+
+        ``compared``: the arguments that have decided a comparison on the way here.
+        """
         m = self.m
-        if root.operation is ops.SELECT:
+        if root.operation is ops.SELECT and _part(root) is None:
             condition, a, b = root.operands
-            truth = self.decided(condition)
-            if truth is not None:
-                return self._chosen(a if truth else b, known)
+            if (argument := self.far(condition)) is not None:
+                return self._chosen(a if self.decided(condition) else b, known, compared | {argument})
             if (tiny := self._is_tiny(condition)) is not None:
-                result, undecided = self._chosen(b, known)
+                result, undecided = self._chosen(b, known, compared)
                 return result, either(undecided, tiny)
             which = self.truth(condition)
             sides = zip((a, b), _known(condition), strict=True)
-            (first, of_first), (second, of_second) = (self._chosen(n, {**known, **more}) for n, more in sides)
+            (first, of_first), (second, of_second) = (self._chosen(n, {**known, **more}, compared) for n, more in sides)
             undecided = either(
                 None if of_first is None else both(which, of_first),
                 None if of_second is None else both(m.not_(which), of_second),
             )
             return m.select_(which, first, second), undecided
-        branch = _PairedBranch(self, root, known)
+        branch = _PairedBranch(self, root, known, compared)
         number = branch.number(root, is_result=True)
+        result, undecided = m.result(number)
         if number.is_exact and not branch.is_number(root):
-            raise Unpaired("a result that may be NaN")
-        return m.result(number)
+            undecided = either(undecided, m.not_(m.equal_(result, result)))
+        return result, undecided
 
     def _is_tiny(self, condition: Expression) -> Expression | None:
         """Whether a comparison of a magnitude with a tiny number may hold; None: it is no such comparison."""
@@ -165,15 +179,17 @@ class PairedReals:
 
     def decided(self, condition: Expression) -> bool | None:
         """The result of a comparison, wherever arguments of functions lie in the range of their rules."""
-        argument = self._far(condition)
+        argument = self.far(condition)
         if argument is None:
             return None
         a, b = condition.operands
+        if condition.operation is ops.EQUAL:
+            return False
         return bool(b.attribute > 0) if argument is a else bool(a.attribute < 0)
 
-    def _far(self, condition: Expression) -> Expression | None:
+    def far(self, condition: Expression) -> Expression | None:
         """The argument that a comparison compares with a number beyond the range of all rules."""
-        if condition.operation in (ops.LESS, ops.LESS_EQUAL):
+        if condition.operation in (ops.LESS, ops.LESS_EQUAL, ops.EQUAL):
             for argument, number in (condition.operands, condition.operands[::-1]):
                 is_far = number.operation is ops.CONSTANT and abs(number.attribute) > 1.5 * MOST
                 if is_far and argument in self.arguments:
@@ -199,7 +215,31 @@ class PairedReals:
                 return self.m.parameter(single, is_power=root in self.powers)
             case ops.CONSTANT:
                 return self.m.constant(root.attribute)
+        if root.operation in (LARGER, SMALLER):
+            return self._extreme_beside_constant(root, lies)
         return self._extreme(root, lies) if is_extreme(root) else None
+
+    def _extreme_beside_constant(
+        self, root: Expression, lies: Callable[[Expression], Interval] = lambda _: EVERYTHING
+    ) -> Paired | None:
+        """The larger or the smaller of a constant and another number, which may be NaN; 0 is larger than -0."""
+        m, is_larger = self.m, root.operation is LARGER
+        x, c = sorted(root.operands, key=lambda n: n.operation is ops.CONSTANT)
+        number, limit = self.leaf(x, lies), self.leaf(c)
+        if (
+            number is None
+            or limit is None
+            or not (number.is_single and limit.is_single)
+            or c.operation is not ops.CONSTANT
+        ):
+            return None
+        value = (m.larger_ if is_larger else m.smaller_)(limit.high, number.high)
+        if is_larger and c.attribute == 0:
+            value = m.add_(value, m.number(0.0))
+        low, high = number.interval.low, number.interval.high
+        side = float(c.attribute)
+        between = Interval(max(low, side), max(high, side)) if is_larger else Interval(min(low, side), min(high, side))
+        return replace(m.exactly(value, between), where=number.where)
 
     def _extreme(self, root: Expression, lies: Callable[[Expression], Interval]) -> Paired | None:
         condition, a, b = root.operands
@@ -217,22 +257,98 @@ class PairedReals:
 
 def _arguments(current: Expression) -> list[Expression]:
     """The operand of a function, and what that is but for its sign; nothing for other nodes."""
-    tail = _softplus_tail(current)
-    if tail is None and current.operation.name not in LIMITED:
+    part = _part(current)
+    if not (current.operation.name in LIMITED if part is None else part.rule in LIMITED_PARTS):
         return []
-    found = [current.operands[0] if tail is None else tail]
-    while found[-1].operation in (ops.NEGATE, ops.ABSOLUTE):
-        found.append(found[-1].operands[0])
+    found = [current.operands[0] if part is None else part.operand]
+    while (below := _beneath(found[-1])) is not None:
+        found.append(below)
     return found
 
 
-def _softplus_tail(root: Expression) -> Expression | None:
-    """u, where this is ``log1p(exp(-abs(u)))``."""
-    for name in ("log1p", "exp", "negate", "absolute"):
-        if root.operation.name != name:
-            return None
-        root = root.operands[0]
-    return root
+def _beneath(root: Expression) -> Expression | None:
+    """Where this is the same number but for its sign, and but for bounds beyond the range of all rules: that number."""
+    if root.operation in (ops.NEGATE, ops.ABSOLUTE):
+        return root.operands[0]
+    if root.operation is ops.SELECT and is_extreme(root):
+        _, *sides = root.operands
+        among = [n for n in sides if n.operation is not ops.CONSTANT or abs(n.attribute) <= 1.5 * MOST]
+        return among[0] if len(among) == 1 else None
+    return None
+
+
+Rule = Callable[[PairedArithmetic, Paired], Paired]
+
+
+#: Those of operands between -MOST and MOST alone: elsewhere elements are undecided.
+LIMITED_PARTS: frozenset[Rule] = frozenset({softplus_tail, mish_gate, mish_slope, tanh_slope, logistic_slope})
+
+
+class KnownPart(NamedTuple):
+    """A part of a formula that is computed as a whole."""
+
+    operand: Expression
+    rule: Rule
+
+
+def _gelu(x: Term) -> Term:
+    size = f.minimum(f.absolute(x), 40)
+    return f.maximum(x, -0.0) - size * f.normal_tail(size)
+
+
+def _gelu_by_tanh(x: Term) -> Term:
+    inner = f.minimum(f.maximum(x, -40), 40)
+    u = inner * (2 * f.square_root(2 / f.pi) * (1 + 0.044715 * (inner * inner)))
+    return f.maximum(x, -40) * f.logistic(u)
+
+
+def _mish_gate(x: Term) -> Term:
+    e = f.exp(-f.absolute(x))
+    n = f.where(x < 0, e * (2 + e), 1 + 2 * e)
+    return n / f.where(x < 0, 2 + 2 * e + e * e, 1 + 2 * e + 2 * (e * e))
+
+
+def _softplus(x: Term) -> Term:
+    u = 1 * x
+    far = f.exp(-f.absolute(u))
+    return f.where(u < -80, far / 1, f.where(u > 0, x, 0) + f.log1p(far) / 1)
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> dict[Expression, Rule]:
+    """Parts of formulas that have a rule as a whole, as the catalogue, derivatives and people write them: of an operand of
+    their own, and in the forms in which nothing cancels.
+    """
+    parts: tuple[tuple[Callable[[Term], Expression], Rule], ...] = (
+        (lambda x: f.log1p(f.exp(-f.absolute(x))), softplus_tail),
+        (_mish_gate, mish_gate),
+        (lambda x: f.tanh(f.log(1 + f.exp(x))), mish_gate),
+        (lambda x: f.tanh(_softplus(x)), mish_gate),
+        (partials.mish_slope, mish_slope),
+        (partials.tanh_slope, tanh_slope),
+        (partials.logistic_slope, logistic_slope),
+        (lambda x: f.logistic(x) * f.logistic(-x), logistic_slope),
+        (partials.gate_slope, partial(slope_of_gate, LOGISTIC_GATE_SLOPE)),
+        (partial(partials.gelu_slope, approximate="none"), partial(slope_of_gate, NORMAL_SLOPE)),
+        (partial(partials.gelu_slope, approximate="tanh"), partial(slope_of_gate, TANH_GATE_SLOPE)),
+        (_gelu, partial(gated, NORMAL_TAIL)),
+        (_gelu_by_tanh, partial(gated, TANH_GATE)),
+    )
+    tracing.depth += 1
+    try:
+        x = cast(Term, node(ops.INPUT, (), 0, Format.NUMBER))
+        return {root: rule for form, rule in parts for root in without_cancellation([fold(form(x))])}
+    finally:
+        tracing.depth -= 1
+
+
+def _part(root: Expression) -> KnownPart | None:
+    """The part of a formula that this is; None of others."""
+    for pattern, rule in _patterns().items():
+        if pattern.operation is root.operation and (bound := matched(pattern, root)) is not None:
+            (operand,) = bound.values()
+            return KnownPart(operand, rule)
+    return None
 
 
 def _factors(root: Expression) -> tuple[Expression, ...] | None:
@@ -267,23 +383,6 @@ def _ramp(root: Expression) -> tuple[Expression, Expression] | None:
     return (x, factor) if is_positive else None
 
 
-def _gate(root: Expression) -> Expression | None:
-    """x, where this is ``max(x, -0) - w Q(w)`` with ``w = min(abs(x), c)``, c beyond the table: the product of x with a gate."""
-    if root.operation is not ops.SUBTRACT or root.operands[1].operation is not ops.MULTIPLY:
-        return None
-    above, (w, tail) = root.operands[0], root.operands[1].operands
-    if tail.operation.name != "normal_tail" or tail.operands[0] is not w or w.operation is not ops.SELECT:
-        return None
-    condition, most, size = w.operands
-    is_least = condition.operation is ops.LESS and condition.operands == (most, size)
-    if not is_least or most.operation is not ops.CONSTANT or size.operation is not ops.ABSOLUTE:
-        return None
-    x, zero = size.operands[0], node(ops.CONSTANT, (), -0.0, Format.NUMBER)
-    is_below = node(ops.LESS, (x, zero), None, Format.TRUTH)
-    larger = node(ops.SELECT, (is_below, zero, x), None, Format.NUMBER)
-    return x if x.operation is ops.INPUT and above is larger and most.attribute > NORMAL_TAIL.most else None
-
-
 def _known(condition: Expression) -> tuple[dict[Expression, Interval], dict[Expression, Interval]]:
     """Where a comparison with zero says that an operand lies: where it holds, and elsewhere."""
     a, b = condition.operands
@@ -303,15 +402,23 @@ def _known(condition: Expression) -> tuple[dict[Expression, Interval], dict[Expr
 class _PairedBranch:
     """The numbers of a formula where operands lie in known intervals."""
 
-    def __init__(self, reals: PairedReals, root: Expression, known: Mapping[Expression, Interval]) -> None:
+    def __init__(
+        self,
+        reals: PairedReals,
+        root: Expression,
+        known: Mapping[Expression, Interval],
+        compared: frozenset[Expression],
+    ) -> None:
         self.reals, self.known, self.m = reals, known, reals.m
         self.numbers: dict[Expression, Paired] = {}
         among = list(walk(root, operands=self.below))
         uses = Counter(operand for current in among for operand in self.below(current))
         arguments = {n for current in among for n in _arguments(current)}
-        if not reals.compared <= arguments:
+        chosen = {reals.far(n.operands[0]) for n in among if n.operation is ops.SELECT}
+        compared = compared.union(n for n in chosen if n is not None)
+        if not compared <= arguments:
             raise Unpaired("a comparison that another branch decides")
-        self.moved = {n for n in arguments if uses[n] == 1 and n not in reals.compared}
+        self.moved = {n for n in arguments if uses[n] == 1 and n not in compared}
         """Nodes that nothing else is computed of: a rule may move it to where it holds."""
         self.near = {n: MOST for n in arguments - self.moved if n.operation is ops.INPUT}
         """How large operands are at most where all rules hold."""
@@ -336,17 +443,17 @@ class _PairedBranch:
 
     def below(self, current: Expression) -> Sequence[Expression]:
         """The operands of a node."""
-        for only in (_gate(current), _softplus_tail(current)):
-            if only is not None:
-                return (only,)
+        if (part := _part(current)) is not None:
+            return (part.operand,)
         for several in (_ramp(current), _factors(current)):
             if several is not None:
                 return several
         if current.operation is ops.SELECT:
-            if is_extreme(current) and self.reals.leaf(current) is not None:
-                return ()
-            truth = self.reals.decided(current.operands[0])
-            return current.operands[1:] if truth is None else (current.operands[1 if truth else 2],)
+            if (truth := self.reals.decided(current.operands[0])) is not None:
+                return (current.operands[1 if truth else 2],)
+            return () if is_extreme(current) and self.reals.leaf(current) is not None else current.operands[1:]
+        if current.operation in (LARGER, SMALLER):
+            return ()
         return current.operands
 
     def _lies(self, x: Expression) -> Interval:
@@ -355,15 +462,14 @@ class _PairedBranch:
 
     def _number(self, root: Expression, *, is_result: bool) -> Paired:
         m = self.m
+        if root.operation is ops.SELECT and (truth := self.reals.decided(root.operands[0])) is not None:
+            return self.numbers[root.operands[1 if truth else 2]]
         leaf = self.reals.leaf(root, self._lies)
         if leaf is not None:
             return leaf
-        gate = _gate(root)
-        if gate is not None:
-            return gated(m, self.numbers[gate])
-        tail = _softplus_tail(root)
-        if tail is not None:
-            return softplus_tail(m, self.numbers[tail])
+        part = _part(root)
+        if part is not None:
+            return part.rule(m, self.numbers[part.operand])
         ramp = _ramp(root)
         if ramp is not None:
             x, parameter = (self.numbers[n] for n in ramp)
@@ -372,9 +478,6 @@ class _PairedBranch:
         match root.operation:
             case ops.SELECT:
                 condition, a, b = root.operands
-                truth = self.reals.decided(condition)
-                if truth is not None:
-                    return self.numbers[a if truth else b]
                 return m.select(self.reals.truth(condition), self.numbers[a], self.numbers[b])
             case ops.MULTIPLY if (factors := _factors(root)) is not None:
                 x, *others = (self.numbers[n] for n in factors)
@@ -385,6 +488,8 @@ class _PairedBranch:
                 return found
             case ops.DIVIDE:
                 a, b = root.operands
+                if b.operation is ops.CONSTANT and b.attribute and not self.numbers[b].is_single:
+                    return m.multiply(self.numbers[a], m.constant(1 / Fraction(b.attribute)))
                 return m.divide(self.numbers[a], self.numbers[b], is_same_for_all=not depends_on_elements(b))
         if root.operation.name not in FUNCTIONS_IN_PAIRS:
             raise Unpaired(f"{root.operation.name} has no rule in pairs")

@@ -35,6 +35,7 @@ from ogive import operations as ops
 from ogive.expression import Expression, Format, node
 from ogive.numerics.elementary.derived_numbers import PIECEWISE, TABLES
 from ogive.numerics.elementary.own_errors import PAIRED
+from ogive.numerics.elementary.pairs import LOG_2
 from ogive.numerics.interval import Interval
 from ogive.numerics.paired import LARGEST, SMALLEST, Around, Conditions, Paired, PairedArithmetic, U, Unpaired, unsigned
 
@@ -43,19 +44,28 @@ __all__ = [
     "FUNCTIONS_IN_PAIRS",
     "LARGEST_OF_ROW",
     "LIMITED",
+    "LOGISTIC_GATE_SLOPE",
     "MOST",
+    "NORMAL_SLOPE",
     "NORMAL_TAIL",
     "SCALE_OF_ROW",
     "SOFTPLUS_TAIL",
     "STEP",
     "STEP_LACKS",
     "TANH",
+    "TANH_GATE",
+    "TANH_GATE_SLOPE",
     "Piecewise",
     "evaluated",
     "exp_in_pairs",
     "exponential_of_row",
     "gated",
+    "logistic_slope",
+    "mish_gate",
+    "mish_slope",
+    "slope_of_gate",
     "softplus_tail",
+    "tanh_slope",
 ]
 
 
@@ -66,8 +76,10 @@ class Piecewise:
     scale: float | None
     most: float
     """The largest operand; larger ones are moved there."""
-    slope_error: float
-    """How wrong the slope of the rule is, relative to the function."""
+    is_signed: bool
+    """Whether the function crosses zero: then bounds, errors and shares are absolute."""
+    slope_errors: tuple[float, ...]
+    """How wrong the slopes of the rule are, relative to the function."""
     nodes: tuple[float, ...]
     coefficients: tuple[tuple[float, ...], ...]
     """The coefficients of all intervals, by powers of u."""
@@ -84,12 +96,20 @@ ERF, NORMAL_TAIL, SOFTPLUS_TAIL, TANH = (
     Piecewise(**PIECEWISE[name]) for name in ("ERF", "NORMAL_TAIL", "SOFTPLUS_TAIL", "TANH")
 )
 
+#: The tanh form of gelu of -w, divided by -w; and the derivatives of gelu, of that form and of swish at -w.
+TANH_GATE, NORMAL_SLOPE, TANH_GATE_SLOPE, LOGISTIC_GATE_SLOPE = (
+    Piecewise(**PIECEWISE[name]) for name in ("TANH_GATE", "NORMAL_SLOPE", "TANH_GATE_SLOPE", "LOGISTIC_GATE_SLOPE")
+)
+
 #: How far the bits of ``w + 1`` are shifted for the number of an eighth of a binade.
 EIGHTHS = 20
 
 
-def evaluated(m: PairedArithmetic, table: Piecewise, argument: Paired) -> Paired:
-    """The function of a positive number, and its bound. Numbers beyond the last interval are moved into it."""
+def evaluated(m: PairedArithmetic, table: Piecewise, argument: Paired, steepness: float = 1.0) -> Paired:
+    """The function of a positive number, and its bound. Numbers beyond the last interval are moved into it.
+
+    ``steepness``: the operand times the slope, relative to the function, is no more than this times the largest operand.
+    """
     argument = m.normalised(argument)
     most = m.number(table.most)
     w = m.smaller_(most, argument.high)
@@ -112,9 +132,16 @@ def evaluated(m: PairedArithmetic, table: Piecewise, argument: Paired) -> Paired
         lost = m.add_(lost, looked_up(table.lacks))
     square = m.mul_(u, u)
     rest = m.fma_(square, q, lost)
-    high = m.fma_(u, inner, c0)
-    low = m.fma_(u, rest, m.fma_(u, inner, m.neg_(m.sub_(high, c0))))
-    relative = argument.relative * table.most + (argument.share * table.most) ** 2
+    if table.is_signed:
+        product = m.mul_(u, inner)
+        high, lost = m.two_sum(c0, product)
+        lost = m.add_(lost, m.fma_(u, inner, m.neg_(product)))
+    else:
+        high = m.fma_(u, inner, c0)
+        lost = m.fma_(u, inner, m.neg_(m.sub_(high, c0)))
+    low = m.fma_(u, rest, lost)
+    reach = table.most * steepness
+    relative = argument.relative * reach + (argument.share * reach) ** 2
     times = m.roundings + (0 if argument.low is None else 1)
     pieces = zip(table.bounds, table.shares, strict=True)
     bound = looked_up(tuple(m.upwards(bound + times * U * share + relative) for bound, share in pieces))
@@ -123,11 +150,11 @@ def evaluated(m: PairedArithmetic, table: Piecewise, argument: Paired) -> Paired
         more = m.select_(m.less_(argument.high, most), argument.low, m.number(0.0))
         slope = m.fma_(m.mul_(square, m.number(3.0)), q, m.fma_(u, c2, inner))
         low = m.fma_(more, slope, low)
-        bound = m.fma_(m.abs_(more), m.bound(table.slope_error), bound)
+        bound = m.fma_(m.abs_(more), looked_up(tuple(map(m.upwards, table.slope_errors))), bound)
     return Paired(
         high,
         low=low,
-        around=Around(high, bound, m.number(0.0)),
+        around=Around(m.number(1.0) if table.is_signed else high, bound, m.number(0.0)),
         covered=m.roundings,
         where=argument.where,
     )
@@ -201,6 +228,10 @@ MIDDLE_OF_ROW, SCALE_OF_ROW = 2.0 + 20480 * UNIT, 2.0**-64
 #: The share of low words: what a leading part loses, the third power, and the rest.
 SHARE_OF_ROW = 2.0**-20.5
 
+#: sqrt(2), and log(10) to 250 bits.
+ROOT_OF_TWO = Fraction(math.isqrt(2 << 200), 1 << 100)
+LOG_10 = Fraction(0x935D8DDDAAA8AC16EA56D62B82D30A28E28FECF9DA5DF90E83C61E8201F02D7, 1 << 250)
+
 #: To where operands are moved whose result does not depend on them: exp(-44) is nothing beside 1.
 FAR = 44.0
 NOTHING = math.exp(-FAR)
@@ -245,9 +276,18 @@ def _reduced(
     return power, r, rest, shifted
 
 
-def _core(m: PairedArithmetic, u: Paired, bias: float = 0.0, window: Window = USUAL) -> _PairedExponential:
-    u = m.normalised(u)
+def _core(
+    m: PairedArithmetic, u: Paired, bias: float = 0.0, window: Window = USUAL, most: float | None = None
+) -> _PairedExponential:
+    """``most``: where larger operands are moved; they must be in the window all the same."""
+    u = given = m.normalised(u)
+    if most is not None:
+        u = _not_beyond(m, given, most)
+        if u is given:
+            raise Unpaired("an argument that may be anything where it is large")
     power, r, rest, shifted = _reduced(m, u.high, m.number(window.middle), window.powers, bias)
+    if u is not given:
+        shifted = m.fma_(given.high, m.number(STEPS * UNIT), m.number(window.middle))
     whole = r
     if u.low is not None:
         rest = m.add_(rest, u.low)
@@ -306,14 +346,18 @@ def exponential_of_row(
     return ExponentialOfRow(high, low, k, between, SHARE_OF_ROW, PAIRED["exp of rows"])
 
 
-def _inside(u: Paired) -> Interval:
+def _inside(u: Paired, most: float | None = None) -> Interval:
     if u.interval.low > MOST or u.interval.high < -MOST:
         raise Unpaired("an argument that is never in the window of exp")
-    return Interval(max(u.interval.low, -MOST), max(min(u.interval.high, MOST), -MOST))
+    ends = max(u.interval.low, -MOST), max(min(u.interval.high, MOST), -MOST)
+    return Interval(*(end if most is None else min(end, most) for end in ends))
 
 
-def exp_in_pairs(m: PairedArithmetic, u: Paired, bias: float = 0.0, window: Window = USUAL) -> Paired:
-    core = _core(m, u, bias, window)
+def exp_in_pairs(
+    m: PairedArithmetic, u: Paired, bias: float = 0.0, window: Window = USUAL, most: float | None = None
+) -> Paired:
+    """``most``: where larger operands are moved that are in the window."""
+    core = _core(m, u, bias, window, most)
     high = m.fma_(core.power, core.r, core.power)
     lost = m.fma_(core.power, core.r, m.neg_(m.sub_(high, core.power)))
     return Paired(
@@ -322,7 +366,7 @@ def exp_in_pairs(m: PairedArithmetic, u: Paired, bias: float = 0.0, window: Wind
         share=SHARE,
         relative=core.relative * SLACK_OF_POWER,
         bias=bias / SLACK_OF_POWER,
-        interval=_inside(u).map(math.exp),
+        interval=_inside(u, most).map(math.exp),
         is_nonzero=True,
         where=core.where,
     )
@@ -342,6 +386,16 @@ def _exp(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) 
     bias = (plain.relative + 4 * U * plain.share) * SLACK_OF_POWER**3
     found = exp_in_pairs(m, moved, bias=bias, window=window)
     return replace(found, is_half=window.halved)
+
+
+def _exp2(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    product = m.multiply(m.as_words(u), m.constant(LOG_2))
+    return _exp(m, product, is_result=is_result, reaches_all=reaches_all)
+
+
+def _cosh(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    e = exp_in_pairs(m, m.absolute(u))
+    return m.multiply(m.add(e, m.reciprocal(e)), m.constant(0.5))
 
 
 def _not_beyond(m: PairedArithmetic, u: Paired, most: float) -> Paired:
@@ -404,16 +458,18 @@ def _expm1(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool
     )
 
 
-#: Below this the last interval of the normal tail begins, and its bound says nothing.
-LEAST_OF_GATE = -30.5 / 31.45 * NORMAL_TAIL.most * (1 - 2.0**-10)
+def least_of_gate(table: Piecewise) -> float:
+    """Below this the last interval of a tail begins, and its bound says nothing."""
+    return -30.5 / 31.45 * table.most * (1 - 2.0**-10)
 
 
-def gated(m: PairedArithmetic, x: Paired) -> Paired:
-    """``x`` times the normal distribution up to x, as ``abs(x) ((x >= 0) - Q(abs(x)))``: 1 - Q is a half at least."""
-    if not x.is_single:
-        raise Unpaired("a gate of a computed number")
-    size = m.abs_(x.high)
-    tail = m.with_roundings(evaluated(m, NORMAL_TAIL, m.exactly(size)), 1)
+#: The slope of the normal tail, relative to it, up to the last interval.
+STEEPNESS = 6.0
+
+
+def _share_below(m: PairedArithmetic, x: Paired, table: Piecewise) -> Paired:
+    """The distribution of this tail up to x, and below zero minus that: ``(x >= 0) - Q(abs(x))``; 1 - Q is a half at least."""
+    tail = m.with_roundings(evaluated(m, table, m.absolute(x), STEEPNESS), 1)
     assert tail.low is not None
     assert tail.around is not None
     is_below = m.less_(x.high, m.number(0.0))
@@ -423,11 +479,42 @@ def gated(m: PairedArithmetic, x: Paired) -> Paired:
     # The loss of 1 - Q is rounded some times.
     plus = m.select_(is_below, m.number(0.0), m.number(2.0**-46))
     around = replace(tail.around, plus=plus)
-    share = replace(tail, high=high, low=low, around=around, interval=Interval(-0.5, 1.0), is_nonzero=True)
-    is_inside = m.less_equal_(m.bound(LEAST_OF_GATE), x.high)
-    found = m.multiply(share, m.exactly(size))
-    where = Conditions(holds=(is_inside,))
-    return replace(found, sign=x.high, where=where, interval=Interval(LEAST_OF_GATE, 1.0))  # no larger than x
+    is_inside = m.less_equal_(m.bound(least_of_gate(table)), x.high)
+    where = replace(tail.where, holds=(*tail.where.holds, is_inside))
+    return replace(tail, high=high, low=low, around=around, interval=Interval(-0.5, 1.0), is_nonzero=True, where=where)
+
+
+def gated(table: Piecewise, m: PairedArithmetic, x: Paired) -> Paired:
+    """``x`` times the distribution of this tail up to x: the size of x times that and minus that."""
+    if not x.is_single:
+        raise Unpaired("a gate of a computed number")
+    found = m.multiply(_share_below(m, x, table), m.exactly(m.abs_(x.high)))
+    return replace(found, sign=x.high, interval=Interval(least_of_gate(table), 1.0))  # no larger than x
+
+
+def slope_of_gate(table: Piecewise, m: PairedArithmetic, x: Paired) -> Paired:
+    """The derivative of ``x`` times a gate: h(abs(x)) below zero, and elsewhere 1 less that."""
+    x = m.normalised(x)
+    below = m.with_roundings(evaluated(m, table, m.absolute(x)), 1)
+    assert below.low is not None
+    assert below.around is not None
+    is_below = m.less_(x.high, m.number(0.0))
+    one = m.number(1.0)
+    above = m.sub_(one, below.high)
+    low = m.sub_(m.sub_(m.sub_(one, above), below.high), below.low)
+    high, low = m.select_(is_below, below.high, above), m.select_(is_below, below.low, low)
+    around = replace(below.around, plus=m.number(2.0**-46))
+    return replace(below, high=high, low=low, around=around, interval=Interval(-0.25, 1.25), is_nonzero=True)
+
+
+def _normal_tail(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    found = m.absolute(_share_below(m, m.normalised(m.negate(u)), NORMAL_TAIL))
+    return replace(found, interval=Interval(2.0**-26, 1.0))
+
+
+def _erfc(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    u = m.multiply(u, m.constant(ROOT_OF_TWO))
+    return m.multiply(_normal_tail(m, u, is_result=False, reaches_all=False), m.constant(2.0))
 
 
 def softplus_tail(m: PairedArithmetic, u: Paired) -> Paired:
@@ -437,6 +524,45 @@ def softplus_tail(m: PairedArithmetic, u: Paired) -> Paired:
     found = evaluated(m, SOFTPLUS_TAIL, size)
     where = replace(found.where, holds=(*found.where.holds, is_inside))
     return replace(found, interval=Interval(0.0, 0.75), is_nonzero=True, where=where)
+
+
+#: Beyond it mish's gate is 1 and next to nothing less.
+FAR_OF_MISH = 20.0
+
+
+def mish_gate(m: PairedArithmetic, u: Paired) -> Paired:
+    """``tanh(log(1 + exp(u)))`` as ``n / (n + 2)``, with ``n = e (e + 2)`` and ``e = exp(u)``: nothing cancels."""
+    e = exp_in_pairs(m, u, most=FAR_OF_MISH)
+    two = m.constant(2.0)
+    n = m.multiply(e, m.add(e, two))
+    found = m.multiply(n, m.reciprocal(m.add(n, two)))
+    lies = Interval(math.exp(-MOST), 1.0)
+    return replace(found, relative=found.relative + 2 * math.exp(-2 * FAR_OF_MISH), interval=lies)
+
+
+def mish_slope(m: PairedArithmetic, u: Paired) -> Paired:
+    """The derivative of u times this gate: ``(n + 4 u e (e + 1) / d) / d`` with ``d = n + 2``."""
+    e = exp_in_pairs(m, u, most=FAR_OF_MISH)
+    u = replace(u, interval=Interval(-MOST, MOST))
+    one = m.constant(1.0)
+    next_ = m.add(e, one)
+    n = m.multiply(e, m.add(next_, one))
+    share = m.reciprocal(m.add(n, m.constant(2.0)))
+    steep = m.multiply(m.multiply(m.multiply(e, next_), u), share)
+    found = m.multiply(m.add(n, m.multiply(steep, m.constant(4.0))), share)
+    return replace(found, relative=found.relative + 2.0**-48, interval=Interval(-0.25, 1.25))
+
+
+def tanh_slope(m: PairedArithmetic, u: Paired) -> Paired:
+    """``1 / cosh(u)**2``."""
+    return m.multiply(logistic_slope(m, m.multiply(u, m.constant(2.0))), m.constant(4.0))
+
+
+def logistic_slope(m: PairedArithmetic, u: Paired) -> Paired:
+    """``e / (1 + e)**2`` with ``e = exp(-abs(u))``."""
+    e = exp_in_pairs(m, m.negate(m.absolute(u)))
+    d = m.add(m.constant(1.0), e)
+    return replace(m.multiply(e, m.reciprocal(m.multiply(d, d))), interval=Interval(math.exp(-MOST) / 4, 0.25))
 
 
 def _odd(table: Piecewise, m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
@@ -518,6 +644,10 @@ def _log(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) 
     return replace(found, where=Conditions(u.where.doubts, (*u.where.holds, *found.where.holds)))
 
 
+def _log_of_base(base: Fraction, m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    return m.multiply(_log(m, u, is_result=False, reaches_all=False), m.constant(1 / base))
+
+
 def _log1p(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
     u = m.as_words(u)
     if not u.is_single:
@@ -529,16 +659,22 @@ def _log1p(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool
 
 
 #: Functions that have a rule for operands between -MOST and MOST alone. Elsewhere elements are undecided.
-LIMITED = frozenset({"exp", "expm1", "logistic"})
+LIMITED = frozenset({"cosh", "exp", "expm1", "logistic"})
 
 #: A function of a number, by the name of its operation. ``is_result``: whether nothing more is computed of it.
 #: ``reaches_all``: whether operands may be moved to where the rule holds.
 FUNCTIONS_IN_PAIRS: dict[str, Callable[..., Paired]] = {
+    "cosh": _cosh,
     "erf": partial(_odd, ERF),
+    "erfc": _erfc,
     "exp": _exp,
+    "exp2": _exp2,
     "expm1": _expm1,
     "log": _log,
     "log1p": _log1p,
+    "log2": partial(_log_of_base, LOG_2),
+    "log10": partial(_log_of_base, LOG_10),
     "logistic": _logistic,
+    "normal_tail": _normal_tail,
     "tanh": partial(_odd, TANH),
 }
