@@ -10,7 +10,7 @@ import pytest
 from ogive.catalog import OPERATORS
 from ogive.catalog.fast_errors import UNMEASURED, errors
 from ogive.cli import COMMANDS, main
-from ogive.cli.deciding_levels import FAMILIES
+from ogive.cli.deciding_levels import EVERYDAY, FAMILIES
 from ogive.cli.list_command import rounded_up
 
 
@@ -331,7 +331,7 @@ def test_show_says_which_level_decides(ogive, tmp_path):
     assert status == 0, err
     lines = [line for line in out.splitlines() if line.startswith("levels")]
     shares = {family: line for line in lines for family in line.rsplit(": ", 1)[1].split("; ")}
-    assert set(shares) == set(FAMILIES)
+    assert set(shares) == {*FAMILIES, *EVERYDAY}
     assert shares["zero"].startswith("levels      the kernel 100 %:")
     assert shares["normal, width 1"].startswith("levels      enclosures 100 %:")
     (named,) = [line for line in out.splitlines() if line.startswith("identity")]

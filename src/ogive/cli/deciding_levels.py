@@ -14,7 +14,7 @@ from ogive.operator import Operator
 from ogive.runtime import statistics
 from ogive.signature import Signature
 
-__all__ = ["FAMILIES", "drawn", "identities", "numbers_of", "shares", "signature_of"]
+__all__ = ["EVERYDAY", "FAMILIES", "drawn", "identities", "numbers_of", "shares", "signature_of"]
 
 Generator = np.random.Generator
 
@@ -79,12 +79,20 @@ FAMILIES: dict[str, Callable[[Generator, int, ElementType], np.ndarray]] = {
 }
 
 
+#: Families that only shares are counted of.
+EVERYDAY: dict[str, Callable[[Generator, int, ElementType], np.ndarray]] = {
+    "normal, width 2": _normal(2),
+    "uniform, up to 10": lambda generator, count, kind: generator.uniform(-10, 10, count),
+    "half zeros": lambda generator, count, kind: np.maximum(generator.normal(0, 1, count), 0),
+}
+
+
 def drawn(family: str, signature: Signature, count: int, seed: int) -> list[np.ndarray]:
     """Operands of a family, each drawn on its own. Truth values and integers are those of the rounded numbers."""
     found = []
     for place, kind in enumerate(signature.inputs):
         floats = next((t for t in signature.inputs if t.is_float), kind)
-        values = FAMILIES[family](np.random.default_rng((seed, place)), count, floats)
+        values = (FAMILIES.get(family) or EVERYDAY[family])(np.random.default_rng((seed, place)), count, floats)
         with np.errstate(all="ignore"):
             if not kind.is_float:
                 values = np.clip(np.nan_to_num(values), -100 if kind.name[0] == "i" else 0, 100)
@@ -124,7 +132,7 @@ def shares(op: Operator, dtype: str = "float32") -> dict[str, tuple[float, ...]]
     if signature is None:
         return {}
     numbers, found = numbers_of(op), {}
-    for seed, family in enumerate(FAMILIES):
+    for seed, family in enumerate((*FAMILIES, *EVERYDAY)):
         for count in (FIRST, COUNT):
             arrays = [a.reshape(-1, FIRST) if op.is_row_wise else a for a in drawn(family, signature, count, seed)]
             before = _counted()
