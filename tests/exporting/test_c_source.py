@@ -98,7 +98,9 @@ AT_ONCE = 16
 def test_the_digests_of_this_machine(compiler, first, tmp_path):
     some = functions()[first : first + AT_ONCE]
     exported = export_sources(some, "everything", self_test=True)
-    assert list(exported.files) == ["everything.h", "everything.c", "everything_test.c"]
+    common = [name for name in exported.files if name.startswith("ogive_")]
+    assert set(exported.files) == {"everything.h", "everything.c", "everything_test.c", *common}
+    assert set(common) <= {"ogive_ieee.h", "ogive_rows.h"}
     exported.write(tmp_path)
     found = compiled_and_run(COMPILERS[compiler], tmp_path, "everything")
     expected = [[name, f"{digest:016x}"] for name, digest in exported.digests.items()]
@@ -140,7 +142,7 @@ def test_every_operation_of_the_kernels_has_its_row():
 def test_the_text_is_for_people():
     text = ogive.export(ogive.gelu, form="c").files["ogive_gelu_float32.c"].decode()
     lines = text.splitlines()
-    assert max(map(len, lines)) <= 124
-    first = text[text.index("_chunk(") : text.index("int any") + 4000]
-    assert re.search(r"const double d1 = \(double\)x\[i\];", first)
-    assert "memcpy(y + at, y_chunk, n * sizeof *y);" in text
+    assert len(lines) <= 200
+    assert max(map(len, lines)) <= 120
+    assert re.search(r"const double d1 = \(double\)x\[i\]", text)
+    assert "for (int k = 0; k < 36; k++) {" in text  # the polynomial of erfc, in sums of two numbers

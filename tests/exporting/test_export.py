@@ -24,7 +24,8 @@ ROOT = Path(__file__).parents[2]
 def test_the_same_bytes_twice():
     made = [ogive.export([ogive.celu, ogive.softmax], self_test=True) for _ in range(2)]
     assert made[0].files == made[1].files
-    assert sorted(made[0].files) == ["ogive_celu_float32.c", "ogive_celu_float32.h", "ogive_celu_float32_test.c"]
+    name = "ogive_celu_float32"
+    assert [*made[0].files] == [f"{name}.h", f"{name}.c", "ogive_ieee.h", "ogive_rows.h", f"{name}_test.c"]
 
 
 def test_this_machines_compiler(tmp_path):
@@ -92,6 +93,7 @@ def test_names_and_types():
     assert names(ogive.where, "int8") == ["ogive_where_int8"]
     assert names([ogive.relu, ogive.exp], "float64") == ["ogive_relu_float64", "ogive_exp_float64"]
     assert names(ogive.relu, name="my relu") == ["my_relu"]
+    assert "#ifndef MY_RELU_H" in ogive.export(ogive.relu, name="my relu").header
     bound = ogive.export(ogive.celu.bind(alpha=1.5))
     assert "size_t begin, size_t end);" in bound.header
 
@@ -241,7 +243,7 @@ def test_command(tmp_path):
     assert done.exit_code == 0, done.output
     assert "void ogive_celu_float32(const float *x, float *y, size_t begin, size_t end, double alpha);" in done.output
     assert "add_library(some STATIC some.c)" in done.output
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["some.c", "some.h"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ogive_ieee.h", "ogive_rows.h", "some.c", "some.h"]
     done = CliRunner().invoke(commands, ["export", "gelu", "--choose", "approximate"])
     assert "--choose is 'approximate'; allowed: NAME=VALUE" in done.output
 

@@ -176,7 +176,7 @@ def test_exported_code(rare, tmp_path):
     interface = Interface("chain", "A chain of kernels.", operands, (), retry.chain())
     file = tmp_path / "chain.c"
     (tmp_path / "chain.h").write_text("#include <stddef.h>\n")
-    file.write_text(source_text("chain", [interface]))
+    file.write_text(source_text("chain", [interface], is_whole=True))
     library = tmp_path / "chain.so"
     command = ["gcc", "-std=c11", "-O1", "-Wall", "-Wno-unknown-pragmas", "-shared", "-fPIC", "-o", library, file]
     subprocess.run(command, check=True)

@@ -12,27 +12,29 @@ from __future__ import annotations
 import math
 import re
 import struct
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 
 from ogive import operations as ops
+from ogive.backends.c_graphs import CHOICES, LOST, LoopOfTurns, loops, settled
 from ogive.backends.c_support import SUPPORT
 from ogive.backends.dialects import STDINT, Dialect
 from ogive.errors import CompileError, message
-from ogive.expression import Expression, Format, node, walk
+from ogive.expression import Expression, Format, walk
 
-__all__ = ["ROWS", "Text", "bare"]
+__all__ = ["ROWS", "Text", "bare", "joined"]
 
 #: The width of an expression; the operands of a longer one have statements of their own.
-WIDTH = 80
+WIDTH = 96
+
+#: The width of a line of several values.
+LINE = 108
 
 #: A call in an expression.
 CALL = re.compile(r"\w\(")
 
-#: Operations whose second and third operands are values to choose from.
-CHOICES = ("select", "select_rare")
-
-#: Formats without a sign.
-UNSIGNED = (Format.U8, Format.U16, Format.U32, Format.U64)
+#: How a statement of a value begins.
+VALUE = re.compile(r" *const \w+ (?=\w+ = )")
 
 #: The beginnings of the names of values: so a reader sees the type.
 LETTERS = {Format.F32: "f", Format.F64: "d", Format.BIT: "is", Format.F16: "h", Format.BF16: "b"}
@@ -48,6 +50,8 @@ class Text:
         self.dialect, self.leaf = dialect, leaf
         self.support: dict[str, str] = {}
         """The functions of the text's own that were called, by name, each after those that it calls."""
+        self.rolls = False
+        """Whether loops of the graphs are written as loops: for what is computed rarely, and one element at a time."""
         self._count = 0
 
     def named(self, roots: Sequence[Expression]) -> tuple[list[str], dict[Expression, str]]:
@@ -64,18 +68,28 @@ class Text:
     ) -> tuple[list[str], list[str]]:
         """The statements that compute these values, and the expression of each. ``known`` are values that have a name."""
         known = known or {}
-        given, count = _settled([*roots, *known]), len(roots)
+        given, count = settled([*roots, *known]), len(roots)
         roots = given[:count]
-        uses: dict[Expression, int] = {}
-        for current in walk(*roots):
-            for operand in set(current.operands):
-                uses[operand] = uses.get(operand, 0) + current.operands.count(operand)
-        for root in roots:
-            uses[root] = uses.get(root, 0) + 1
         self._lines: list[str] = []
         found: dict[Expression, str] = dict(zip(given[count:], known.values(), strict=True))
-        for current in walk(*roots, operands=lambda n: () if n in found else n.operands):
+        rolled = loops([*roots, *found]) if self.rolls else {}
+        rolled = {n: loop for n, loop in rolled.items() if found.keys().isdisjoint(loop.end)}
+
+        def operands_of(n: Expression) -> Sequence[Expression]:
+            return () if n in found else rolled[n].needs if n in rolled else n.operands
+
+        uses: dict[Expression, int] = {}
+        for current in walk(*roots, operands=operands_of):
+            operands = operands_of(current)
+            for operand in set(operands):
+                uses[operand] = uses.get(operand, 0) + operands.count(operand)
+        for root in roots:
+            uses[root] = uses.get(root, 0) + 1
+        for current in walk(*roots, operands=operands_of):
             if current in found:
+                continue
+            if current in rolled:
+                self._roll(rolled[current], found)
                 continue
             # Compilers vectorise a choice between values, not one between computations; and they take & of two calls for &&.
             if current.operation in CHOICES or current.format is Format.BIT:
@@ -91,15 +105,49 @@ class Text:
                 self._name(current, found)
         return self._lines, [found[root] for root in roots]
 
+    def _roll(self, loop: LoopOfTurns, found: dict[Expression, str]) -> None:
+        """Write a loop. Its values have names, and those at its end keep them."""
+        lines, known = self._lines, {}
+        for n in loop.needs:
+            if n.operands and n not in loop.begin:
+                self._name(n, found)
+            known[n] = found[n]
+        turns = len(next(iter(loop.tables.values())))
+        for n, numbers in loop.tables.items():
+            self._count += 1
+            known[n] = f"c{self._count}[k]"
+            lines += self._table(f"c{self._count}", n.format, numbers)
+        for n, begin, end in zip(loop.carried, loop.begin, loop.end, strict=True):
+            name = self._new_name(end, found[begin], lines, is_fixed=False)
+            known[n] = found[end] = name
+        inside, values = self.statements(loop.step, known)
+        names = [found[end] for end in loop.end]
+        for k, (name, value) in enumerate(zip(names, values, strict=True)):
+            if not value.isidentifier() and any(re.search(rf"\b{name}\b", later) for later in values[k + 1 :]):
+                inside.append(f"const {self.dialect.type(loop.end[k].format)} next_{name} = {bare(value)};")
+                values[k] = f"next_{name}"
+        inside += [f"{name} = {bare(value)};" for name, value in zip(names, values, strict=True)]
+        lines += [f"for (int k = 0; k < {turns}; k++) {{", *(f"    {line}" for line in inside), "}"]
+        self._lines = lines
+
+    def _table(self, name: str, form: Format, numbers: Sequence[float]) -> list[str]:
+        texts = ", ".join(bare(self.literal(form, x)) for x in numbers)
+        lines = textwrap.wrap(texts, LINE, break_on_hyphens=False)
+        return [
+            f"static const {self.dialect.type(form)} {name}[{len(numbers)}] = {{",
+            *(f"    {x}" for x in lines),
+            "};",
+        ]
+
     def _name(self, n: Expression, found: dict[Expression, str]) -> None:
         """Have a value in a statement of its own, unless it is a name or a constant already."""
         if n.operands and not found[n].isidentifier():
             found[n] = self._new_name(n, found[n], self._lines)
 
-    def _new_name(self, n: Expression, value: str, lines: list[str]) -> str:
+    def _new_name(self, n: Expression, value: str, lines: list[str], *, is_fixed: bool = True) -> str:
         self._count += 1
         name = f"{LETTERS.get(n.format, 'i')}{self._count}"
-        lines.append(f"const {self.dialect.type(n.format)} {name} = {bare(value)};")
+        lines.append(f"{'const ' if is_fixed else ''}{self.dialect.type(n.format)} {name} = {bare(value)};")
         return name
 
     def _expression(self, n: Expression, operands: list[str]) -> str:
@@ -107,7 +155,7 @@ class Text:
             return self.literal(n.format, n.attribute)
         if not n.operands:
             return self.leaf(n)
-        row = ROWS.get(n.operation)
+        row = ROWS.get(n.operation) if n.operation != LOST else _lost_of_a_sum
         if row is None:
             what = f"there is no text for the operation {n.operation}"
             raise CompileError(message(f"ogive.export to {self.dialect.name}", what, "primitive operations"))
@@ -163,7 +211,8 @@ class Text:
     def wide(self, form: Format, operand: str) -> str:
         """An operand of such arithmetic."""
         unsigned = self.dialect.type(Format.U64 if form.bits == 64 else Format.U32)
-        return f"({unsigned}){operand}"
+        bits = operand.removeprefix(f"({self.dialect.type(form)})")
+        return bits if form.bits >= 32 and bits.startswith("ogive_bits_of_") else f"({unsigned}){operand}"
 
     def literal(self, form: Format, value: float) -> str:
         """A constant. Floating-point ones are written in hexadecimal: they are exact."""
@@ -186,61 +235,6 @@ class Text:
         text = _decimal(value) or _hexadecimal(value)
         text = text + "f" if single else text
         return f"({text})" if value < 0 or math.copysign(1, value) < 0 else text
-
-
-def _settled(roots: Sequence[Expression]) -> Sequence[Expression]:
-    """The graphs without comparisons that a type decides: no unsigned number is less than zero, each integer equals itself.
-
-    Compilers warn of such comparisons, and of values that only such a choice uses.
-    """
-    if not any(_decided(current) is not None for current in walk(*roots)):
-        return roots
-    found: dict[Expression, Expression] = {}
-    for current in walk(*roots):
-        operands = tuple(found[operand] for operand in current.operands)
-        found[current] = _folded(node(current.operation, operands, current.attribute, current.format))
-    return [found[root] for root in roots]
-
-
-def _decided(n: Expression) -> bool | None:
-    """Whether a comparison is always true or always false, if its operands' type says so."""
-    if n.operation not in (ops.LESS, ops.LESS_EQUAL, ops.EQUAL):
-        return None
-    a, b = n.operands
-    if a is b and a.format.is_integer:  # a floating-point number that is not equal to itself is NaN
-        return n.operation != ops.LESS
-    if n.operation == ops.LESS and _is(b, 0) and b.format in UNSIGNED:
-        return False
-    if n.operation == ops.LESS_EQUAL and _is(a, 0) and a.format in UNSIGNED:
-        return True
-    return None
-
-
-def _is(n: Expression, value: int) -> bool:
-    return n.operation == ops.CONSTANT and bool(n.attribute == value)
-
-
-def _folded(n: Expression) -> Expression:
-    """A node, or what it is where one of its conditions is decided."""
-    decided = _decided(n)
-    if decided is not None:
-        return node(ops.CONSTANT, (), int(decided), Format.BIT)
-    if n.operation in CHOICES and n.operands[0].operation == ops.CONSTANT:
-        return n.operands[1] if n.operands[0].attribute else n.operands[2]
-    if n.format is not Format.BIT:
-        return n
-    if n.operation == ops.NOT and n.operands[0].operation == ops.CONSTANT:
-        return node(ops.CONSTANT, (), int(not n.operands[0].attribute), Format.BIT)
-    if n.operation in (ops.AND, ops.OR, ops.EXCLUSIVE_OR):
-        a, b = n.operands
-        for known, other in ((a, b), (b, a)):
-            if _is(known, 0):
-                return known if n.operation == ops.AND else other
-            if _is(known, 1):
-                return {ops.AND: other, ops.OR: known}.get(n.operation) or _folded(
-                    node(ops.NOT, (other,), None, Format.BIT)
-                )
-    return n
 
 
 def _longest(n: Expression, found: Mapping[Expression, str]) -> Expression | None:
@@ -267,11 +261,24 @@ def _hexadecimal(value: float) -> str:
 def _integer_literal(form: Format, value: int, long: str) -> str:
     if form.bits == 64:
         suffix = long if form.is_signed else f"U{long}"
-        return f"(-9223372036854775807{suffix} - 1)" if value == -(2**63) else f"({value}{suffix})"
+        text = f"-9223372036854775807{suffix} - 1" if value == -(2**63) else f"{value}{suffix}"
+        return text if value >= 0 else f"({text})"
     if form is Format.I32 and value == -(2**31):
         return "(-2147483647 - 1)"
     suffix = "u" if form is Format.U32 else ""
     return f"{value}{suffix}" if value >= 0 else f"({value})"
+
+
+def joined(lines: Sequence[str]) -> list[str]:
+    """The statements with values of one type on one line, as many as fit."""
+    found: list[str] = []
+    for line in lines:
+        kind = VALUE.match(line)
+        if kind and found and found[-1].startswith(kind[0]) and len(found[-1]) + len(line) - len(kind[0]) < LINE:
+            found[-1] = f"{found[-1][:-1]}, {line[len(kind[0]) :]}"
+        else:
+            found.append(line)
+    return found
 
 
 def bare(text: str) -> str:
@@ -297,6 +304,8 @@ def _arithmetic(symbol: str, operation: ops.Operation) -> Row:
         if form.is_float:
             pattern = t.dialect.arithmetic.get(f"{operation} {LETTERS[form]}")
             return pattern.format(bare(a), bare(b)) if pattern else f"({a} {symbol} {b})"
+        if form in (Format.U32, Format.U64):
+            return f"({a} {symbol} {b})"
         return t.integer(form, f"{t.wide(form, a)} {symbol} {t.wide(form, b)}")
 
     return row
@@ -360,10 +369,14 @@ def _select(t: Text, n: Expression, condition: str, a: str, b: str) -> str:
 
 
 def _shift_left(t: Text, n: Expression, a: str) -> str:
+    if n.format in (Format.U32, Format.U64):
+        return f"({a} << {n.attribute})"
     return t.integer(n.format, f"{t.wide(n.format, a)} << {n.attribute}")
 
 
 def _shift_right(t: Text, n: Expression, a: str) -> str:
+    if n.format in (Format.U32, Format.U64):
+        return f"({a} >> {n.attribute})"
     return t.integer(n.format, f"{a} >> {n.attribute}")
 
 
@@ -406,6 +419,10 @@ def _bitcast(t: Text, n: Expression, a: str) -> str:
     if result in (Format.F32, Format.F64):
         return t.call(f"{'float' if result is Format.F32 else 'double'}_of_bits", f"({_unsigned(t, source)}){a}")
     return a if t.dialect.type(source) == t.dialect.type(result) else f"({t.dialect.type(result)}){a}"
+
+
+def _lost_of_a_sum(t: Text, n: Expression, a: str, b: str, total: str) -> str:
+    return t.call(LOST, a, b, total)
 
 
 def _multiply_to_odd(t: Text, n: Expression, a: str, b: str) -> str:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
 from ogive import operations as ops
 from ogive.backends.blocks import elements_of_a_group
+from ogive.backends.c_graphs import settled
 from ogive.backends.c_like import Text, bare
 from ogive.backends.dialects import Dialect
 from ogive.backends.row_records import MOST_AHEAD, Work, mark_slot, work_of
@@ -23,7 +24,7 @@ from ogive.backends.writer import first_finding
 from ogive.expression import EXTREMES, Expression, Format, varying, walk
 from ogive.program import Program, Reduction, Summation
 
-__all__ = ["StageText", "headers", "kernel_record", "loop_text"]
+__all__ = ["StageText", "headers", "kernel_record", "loop_text", "row_sizes"]
 
 #: The reductions by the names that row_reductions.h has for them.
 KINDS = {
@@ -38,22 +39,30 @@ def loop_text(text: Text, programs: Sequence[Program], words: Mapping[str, str],
 
     ``words`` are what row_stages.h wants to be defined before it, ``kernel`` is the struct that describes a program.
     """
-    every = [one for program in programs for one in (program, *program.later)]
-    reductions = [sum(len(stage.reductions) for stage in program.stages) for program in every]
     sizes = {
         "OGIVE_ROWS_AT_ONCE": "1",
-        "OGIVE_MAX_OPERANDS": str(max(len(p.inputs) + len(p.outputs) + len(p.scratch) for p in every)),
-        "OGIVE_MAX_REDUCTIONS": str(max(reductions)),
-        "OGIVE_MAX_STAGES": str(max(len(p.stages) for p in every) + 1),
         "OGIVE_MAX_AHEAD": str(MOST_AHEAD),
-        "OGIVE_RECORDS": str(max(mark_slot(program) for program in every) + 2),
         "OGIVE_UNUSED(operand, unused)": "(operand)",
         "OGIVE_ALIGNED": "",
         "OGIVE_ROW_KERNEL": "ogive_row_kernel",
+        **row_sizes(programs),
     }
     defined = "\n".join(f"#define {name} {meaning}".rstrip() for name, meaning in {**sizes, **words}.items())
     reduced, stages = map(text.written, headers())
     return "\n".join([reduced, defined, text.written(kernel), stages])
+
+
+def row_sizes(programs: Sequence[Program]) -> dict[str, str]:
+    """How much room the loop needs for these programs and their repairs; no room for none."""
+    every = [one for program in programs for one in (program, *program.later)]
+    if not every:
+        return {}
+    return {
+        "OGIVE_MAX_OPERANDS": str(max(len(p.inputs) + len(p.outputs) + len(p.scratch) for p in every)),
+        "OGIVE_MAX_REDUCTIONS": str(max(sum(len(stage.reductions) for stage in p.stages) for p in every)),
+        "OGIVE_MAX_STAGES": str(max(len(p.stages) for p in every) + 1),
+        "OGIVE_RECORDS": str(max(map(mark_slot, every)) + 2),
+    }
 
 
 @lru_cache
@@ -85,9 +94,9 @@ def kernel_record(program: Program, functions: str, repair: str) -> str:
     return f"{{{', '.join(fields)}}}"
 
 
-#: In C, values that take more statements than these are computed for so many elements before lanes take them in: compilers
-#: vectorise a loop that computes, and one that adds up in lanes; not one that does both.
-MOST_TOGETHER, BLOCK = 4, 64
+#: In C, so many elements are computed before lanes take them in: compilers vectorise a loop that computes, and one that adds
+#: up in lanes; not one that does both.
+BLOCK = 128
 
 
 @dataclass
@@ -121,6 +130,13 @@ class StageText:
             masks = [value for k, value in (*work.stored, *work.of_rows) if k == self.mask]
             test = next(iter(masks), self.program.undecided)
         reductions = [] if test is not None else list(work.reductions)
+        decided = iter(
+            settled(
+                [v for _, v in (*stored, *of_rows)] + [r.value for r in reductions] + ([] if test is None else [test])
+            )
+        )
+        stored, of_rows = ([(k, next(decided)) for k, _ in some] for some in (stored, of_rows))
+        reductions, test = [replace(r, value=next(decided)) for r in reductions], next(decided, None)
         roots = [value for _, value in stored] + [reduction.value for reduction in reductions]
         roots += [] if test is None else [test]
         differing = varying(roots)
@@ -140,16 +156,12 @@ class StageText:
         if test is not None and test in differing:
             inner.append(f"is_open |= {bare(by_root[test])};")
         ahead = list[str]()
-        if (
-            found
-            and self.dialect.kernel is None
-            and len(inner) > MOST_TOGETHER
-            and all(one.kind != "row_first" for one in found)
-        ):
-            ahead, by_root = self._apart(inner, found, by_root)
-            inner = []
         step = min((one.lanes for one in found), default=0)
-        inner += [line for one in found for line in one.taken(by_root[one.reduction.value], step)]
+        taken_in = [by_root[one.reduction.value] for one in found]
+        if found and self.dialect.kernel is None and all(one.kind != "row_first" for one in found):
+            ahead, taken_in = self._apart(inner, found, taken_in, step)
+            inner = []
+        inner += [line for one, value in zip(found, taken_in, strict=True) for line in one.taken(value, step)]
         lines += [line for one in found for line in one.begin()]
         if test is not None:
             lines.append(f"int is_open = {'0' if test in differing else bare(by_root[test])};")
@@ -161,39 +173,53 @@ class StageText:
         return self._whole(head, work, lines)
 
     def _apart(
-        self, inner: Sequence[str], found: Sequence[_Found], by_root: Mapping[Expression, str]
-    ) -> tuple[list[str], dict[Expression, str]]:
-        """A loop that computes a block's values into arrays of its own, and where they lie then."""
-        values = dict.fromkeys(one.reduction.value for one in found)
-        places = {value: f"of{k}[i - block]" for k, value in enumerate(values)}
-        kinds = [f"{self.dialect.type(value.format)} of{k}[{_block(found)}];" for k, value in enumerate(values)]
-        put = [f"{place} = {bare(by_root[value])};" for value, place in places.items()]
+        self, inner: Sequence[str], found: Sequence[_Found], values: Sequence[str], step: int
+    ) -> tuple[list[str], list[str]]:
+        """A loop that computes a block's values into arrays of its own, and where they lie then.
+
+        Behind the last element are numbers that change nothing, so that all lanes take one in.
+        """
+        pairs = [(value, one.neutral) for one, value in zip(found, values, strict=True)]
+        names = {pair: f"of{k}" for k, pair in enumerate(dict.fromkeys(pairs))}
+        kinds = [
+            f"{self.dialect.type(one.reduction.value.format)} {name}[{_block(found)}];"
+            for name, one in {names[pair]: one for pair, one in zip(pairs, found, strict=True)}.items()
+        ]
+        put = [f"{name}[i - block] = {bare(value)};" for (value, _), name in names.items()]
+        fill = [f"{name}[i - block] = {bare(neutral)};" for (_, neutral), name in names.items()]
         loop = ["for (intptr_t i = block; i < end; i++) {", *(f"    {line}" for line in (*inner, *put)), "}"]
-        return [*kinds, *loop], places
+        loop += [f"for (intptr_t i = end; i % {step} != 0; i++) {{", *(f"    {line}" for line in fill), "}"]
+        return [*kinds, *loop], [f"{names[pair]}[at - block + j]" for pair in pairs]
 
     def _loop(self, inner: Sequence[str], found: Sequence[_Found], ahead: Sequence[str] = ()) -> list[str]:
         """The loop over elements; of lanes where something is found, after what a block computes ahead."""
         if not found:
             return ["for (intptr_t i = 0; i < count; i++) {", *(f"    {line}" for line in inner), "}"]
         lanes = min(one.lanes for one in found)
-        begin, end = ("block", "end") if ahead else ("0", "count")
-        loop = [
-            f"for (intptr_t at = {begin}; at < {end}; at += {lanes}) {{",
-            f"    const int n = {end} - at < {lanes} ? (int)({end} - at) : {lanes};",
-            *(f"    {line}" for one in found for line in one.ahead(lanes)),
-            "    for (int j = 0; j < n; j++) {",
-            "        const intptr_t i = at + j;",
-            *(f"        {line}" for line in inner),
-            "    }",
-            "}",
-        ]
+        of_lanes = [line for one in found for line in one.ahead(lanes)]
         if not ahead:
-            return loop
+            return [
+                f"for (intptr_t at = 0; at < count; at += {lanes}) {{",
+                f"    const int n = count - at < {lanes} ? (int)(count - at) : {lanes};",
+                *(f"    {line}" for line in of_lanes),
+                "    for (int j = 0; j < n; j++) {",
+                "        const intptr_t i = at + j;",
+                *(f"        {line}" for line in inner),
+                "    }",
+                "}",
+            ]
         size = _block(found)
         return [
             f"for (intptr_t block = 0; block < count; block += {size}) {{",
             f"    const intptr_t end = count - block < {size} ? count : block + {size};",
-            *(f"    {line}" for line in (*ahead, *loop)),
+            *(f"    {line}" for line in ahead),
+            f"    for (intptr_t at = block; at < end; at += {lanes}) {{",
+            *(f"        {line}" for line in of_lanes),
+            "        OGIVE_LANES",
+            f"        for (int j = 0; j < {lanes}; j++) {{",
+            *(f"            {line}" for line in inner),
+            "        }",
+            "    }",
             "}",
         ]
 
@@ -277,7 +303,17 @@ class _Found:
         lines += _each(self.lanes, [f"{part}[j] = {bare(s)};" for part, s in zip(self.parts, starts, strict=True)])
         if self.in_pairs:
             lines.append(f"{self.text.dialect.type(self.reduction.value.format)} {self.name}_pair[{self.lanes}];")
-        return [*lines, *([f"int {self.name}_nan = 0;"] if self.is_extreme else [])]
+        return [*lines, *([f"int {self.name}_nan[{self.lanes}] = {{0}};"] if self.is_extreme else [])]
+
+    @property
+    def neutral(self) -> str:
+        """An element that changes nothing."""
+        if self.kind == "row_product":
+            return self.text.literal(self.reduction.value.format, 1.0)
+        if self.kind == "row_sum":
+            return self.text.literal(self.reduction.value.format, 0.0)
+        start = self._start()
+        return f"({self.text.dialect.type(self.reduction.value.format)}){start}" if self.is_whole else start
 
     def _start(self) -> str:
         if self.kind == "row_product":
@@ -310,7 +346,7 @@ class _Found:
             taken_in = f"ogive_product({self.name}[{lane}], ogive_as_product({name}), {rest}, "
             return [*lines, f"{self.name}[{lane}] = {taken_in}ogive_pair(0.0, 0.0));"]
         if self.is_extreme:
-            lines.append(f"{self.name}_nan |= {name} != {name};")
+            lines.append(f"{self.name}_nan[{lane}] |= {name} != {name};")
         if self.in_pairs:
             pair = f"{self.name}_pair[{lane}]"
             total = f"{self.name}[{lane}]"
@@ -368,10 +404,11 @@ class _Found:
                 lines += [f"record[{slot + 2 * k}] = {part}[0].high;", f"record[{slot + 2 * k + 1}] = {part}[0].low;"]
             return lines
         parts = [f"{part}[j + apart]" for part in self.parts]
-        lines = self._halves(self._joined("j", parts))
+        nan = [f"{self.name}_nan[j] |= {self.name}_nan[j + apart];"] if self.is_extreme else []
+        lines = self._halves([*self._joined("j", parts), *nan])
         values = [f"{part}[0]" for part in self.parts]
         if self.is_extreme:
-            values[0] = f"{self.name}_nan ? {self.text.literal(Format.F64, math.nan)} : {values[0]}"
+            values[0] = f"{self.name}_nan[0] ? {self.text.literal(Format.F64, math.nan)} : {values[0]}"
         if self.is_whole:
             bits = f"({self.text.dialect.type(Format.U64)})({self.text.dialect.type(Format.I64)}){values[0]}"
             values[0] = self.text.call("double_of_bits", bits)

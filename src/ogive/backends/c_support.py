@@ -80,16 +80,18 @@ FUNCTION {kind} ogive_sqrt_{letter}({kind} x) {{
 """
 
 #: x * 2**n for an integral n, rounded once: the last factor takes as much as it can, so what the others leave is exact or
-#: zero. Adding the large number leaves part + bias in the last bits, above which an exponent has room.
+#: zero or infinite. Adding the large number leaves n + bias in the last bits, and keeps the order of all n.
 _SCALE = """\
 FUNCTION {kind} ogive_scale_{letter}({kind} x, {kind} n) {{
-    {kind} powers[3];
-    for (int k = 0; k < 3; k++) {{
-        const {kind} raised = n < {low} ? {low} : n, part = {high} < raised ? {high} : raised;
-        n = n - part;
-        powers[k] = ogive_{word}_of_bits(ogive_bits_of_{word}(part + {magic}) << {shift});
-    }}
-    return ((x * powers[2]) * powers[1]) * powers[0];
+    const {signed} zero = ({signed})ogive_bits_of_{word}({magic});
+    {signed} whole = ({signed})ogive_bits_of_{word}(n + {magic});
+    whole = whole < zero - {most} ? zero - {most} : whole;
+    whole = zero + {most} < whole ? zero + {most} : whole;
+    {signed} last = whole < zero - {low} ? zero - {low} : whole;
+    last = zero + {high} < last ? zero + {high} : last;
+    const {bits} rest = ({bits})(whole - last + 2 * {high}), part = rest >> 1;
+    const {kind} first = x * ogive_{word}_of_bits(part << {shift}) * ogive_{word}_of_bits((rest - part) << {shift});
+    return first * ogive_{word}_of_bits(({bits})last << {shift});
 }}
 """
 
@@ -294,6 +296,36 @@ FUNCTION uint32_t ogive_bit_count(uint64_t bits) {
 }
 """
 
+#: ISO C alone has it.
+_COPY = """\
+/* Items of 1, 2, 4 or 8 bytes, each so many bytes behind the one before it. */
+FUNCTION void ogive_copy(void *to, ptrdiff_t to_step, const void *from, ptrdiff_t from_step, size_t count, size_t size) {
+    char *target = (char *)to;
+    const char *source = (const char *)from;
+    if (to_step == (ptrdiff_t)size && from_step == to_step) {
+        memcpy(target, source, count * size);
+        return;
+    }
+    for (size_t i = 0; i < count; i++, target += to_step, source += from_step) {
+        switch (size) {
+            case 1: *target = *source; break;
+            case 2: memcpy(target, source, 2); break;
+            case 4: memcpy(target, source, 4); break;
+            default: memcpy(target, source, 8); break;
+        }
+    }
+}
+
+/* Items one behind the other: where they lie, or copied into the buffer. */
+FUNCTION const void *ogive_gathered(void *buffer, const void *from, ptrdiff_t step, size_t count, size_t size) {
+    if (step == (ptrdiff_t)size) {
+        return from;
+    }
+    ogive_copy(buffer, (ptrdiff_t)size, from, step, count, size);
+    return buffer;
+}
+"""
+
 #: The names of the two formats.
 _SINGLE = {
     "kind": "float",
@@ -340,11 +372,17 @@ def _of_both() -> dict[str, tuple[tuple[str, ...], str]]:
         for name, body in _BODIES.items():
             text = _ROUNDED.format(name=name, body=body.format(**names), **names)
             found[f"{name}_{letter}"] = ((f"fabs_{letter}", f"copysign_{letter}"), text)
-    single, double = _SINGLE | {"magic": "12583039.0f"}, _DOUBLE | {"magic": "6755399441056767.0"}
-    low = {"low": "-126.0f", "high": "127.0f", "shift": "23"}
-    found["scale_f"] = (("float_of_bits", "bits_of_float"), _SCALE.format(**(single | low)))
-    low = {"low": "-1022.0", "high": "1023.0", "shift": "52"}
-    found["scale_d"] = (("double_of_bits", "bits_of_double"), _SCALE.format(**(double | low)))
+    single = {"magic": "12583039.0f", "signed": "int32_t", "low": "126", "high": "127", "most": "300", "shift": "23"}
+    double = {
+        "magic": "6755399441056767.0",
+        "signed": "int64_t",
+        "low": "1022",
+        "high": "1023",
+        "most": "2200",
+        "shift": "52",
+    }
+    found["scale_f"] = (("float_of_bits", "bits_of_float"), _SCALE.format(**(_SINGLE | single)))
+    found["scale_d"] = (("double_of_bits", "bits_of_double"), _SCALE.format(**(_DOUBLE | double)))
     return found
 
 
@@ -364,4 +402,5 @@ SUPPORT: dict[str, tuple[tuple[str, ...], str]] = {
     "float_of_bfloat16": (_OF_SINGLE, _FLOAT_OF_BFLOAT16),
     "bfloat16_of_float": (_OF_SINGLE, _BFLOAT16_OF_FLOAT),
     "bit_count": ((), _BIT_COUNT),
+    "copy": ((), _COPY),
 }

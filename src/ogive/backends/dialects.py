@@ -17,16 +17,16 @@ __all__ = ["CUDA", "ISO_C", "OPENCL", "STDINT", "Dialect", "KernelWords"]
 
 @dataclass(frozen=True)
 class KernelWords:
-    """The form of kernels in a language of devices."""
+    """The words for kernels that one language of devices has."""
 
     head: str
-    """The words before a kernel's name."""
+    """Stands before a kernel's name."""
     pointer: str
-    """The words before the type of a pointer to the device's memory."""
+    """Stands before the type of a pointer to the device's memory."""
     number: str
     """The position of this work item."""
     append: str
-    """Adds one to a counter; what it was."""
+    """Adds one to a counter, and is its value before."""
 
 
 @dataclass(frozen=True)
@@ -36,65 +36,54 @@ class Dialect:
     name: str
     types: Mapping[Format, str]
     before: str
-    """The beginning of a text: that sums and products stay apart, and the types."""
+    """The begin of a text: that sums and products stay apart, and the types."""
     function: str
-    """The words before the result of a function of the text's own."""
+    """Stands before the result of a function of the text's own."""
     names: Mapping[str, str]
     """Functions by the name that `ROWS` gives them, where the language has them. The others are of c_support.py."""
     table: str
-    """The beginning of the definition of a table of constants."""
+    """Begins the definition of a table of constants."""
     arithmetic: Mapping[str, str]
-    """The operations of floating-point numbers: ``{0} + {1}`` and its kin, by operation and letter of the type (``add f``)."""
+    """``{0} + {1}`` and its kin of floating-point numbers, by operation and letter of the type (``add f``)."""
 
     static: str = "static "
-    """The words before the result of a function that is not to be inlined."""
+    """Stands before the result of a function that is not to be inlined."""
     restrict: str = "restrict "
     long: str = "ll"
     """The suffix of an integer of 64 bits."""
     kernel: KernelWords | None = None
-    """The parts that only a language of devices has."""
+    """The words for kernels, in a language of devices."""
 
     def type(self, form: Format) -> str:
         """The type of a value."""
         return self.types[form]
 
 
-STDINT = {
-    Format.F32: "float",
-    Format.F64: "double",
-    Format.F16: "uint16_t",
-    Format.BF16: "uint16_t",
-    Format.BIT: "int",
-    **{
-        Format(f"{sign}{bits}"): f"{'u' if sign == 'u' else ''}int{bits}_t" for sign in "iu" for bits in (8, 16, 32, 64)
-    },
-}
-
-_OF_OPENCL = {8: "char", 16: "short", 32: "int", 64: "long"}
-
-_OPENCL_TYPES = STDINT | {
-    Format.F16: "ushort",
-    Format.BF16: "ushort",
-    **{Format(f"i{bits}"): name for bits, name in _OF_OPENCL.items()},
-    **{Format(f"u{bits}"): f"u{name}" for bits, name in _OF_OPENCL.items()},
-}
-
-_CUDA_TYPES = STDINT | {
-    Format.F16: "unsigned short",
-    Format.BF16: "unsigned short",
-    **{
-        Format(f"{sign}{bits}"): f"{'unsigned' if sign == 'u' else 'signed'} {name}"
-        for sign in "iu"
-        for bits, name in {8: "char", 16: "short", 32: "int", 64: "long long"}.items()
-    },
-}
+def _types(signed: str, unsigned: str) -> dict[Format, str]:
+    """The types: the names of integers of 8, 16, 32 and 64 bits, separated by commas. 16-bit numbers are their bits."""
+    names = {"i": signed.split(", "), "u": unsigned.split(", ")}
+    integers = {Format(f"{sign}{8 << k}"): name for sign in "iu" for k, name in enumerate(names[sign])}
+    short = integers[Format.U16]
+    return {
+        Format.F32: "float",
+        Format.F64: "double",
+        Format.F16: short,
+        Format.BF16: short,
+        Format.BIT: "int",
+        **integers,
+    }
 
 
-def _both(name: str, single: str, double: str) -> dict[str, str]:
-    return {f"{name}_f": single, f"{name}_d": double}
+def _names(bits: str, **known: str) -> dict[str, str]:
+    """Functions by the name that `ROWS` gives them: those of bits, in this order; and those of float32 and float64."""
+    words = ("float_of_bits", "bits_of_float", "double_of_bits", "bits_of_double", "bit_count")
+    both = {f"{name}_{letter}": texts.split()[k] for name, texts in known.items() for k, letter in enumerate("fd")}
+    return both | dict(zip(words, bits.split(), strict=True))
 
 
-#: C11 (and C++): gcc, clang and MSVC. An operation that the language has no operator for is a function of the text's own, so that
+STDINT = _types("int8_t, int16_t, int32_t, int64_t", "uint8_t, uint16_t, uint32_t, uint64_t")
+
+#: C11 (and C++): gcc, clang and MSVC. The text has functions of its own where the language has no operator, so that
 #: neither a library nor its version can reach the bits.
 ISO_C = Dialect(
     "ISO C",
@@ -112,13 +101,24 @@ ISO_C = Dialect(
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__) && !defined(__SANITIZE_THREAD__) /* which sees nothing behind this: give it -ffp-contract=off */
-#pragma GCC optimize("fp-contract=off", "no-trapping-math", "no-tree-pre")
+#pragma GCC optimize("fp-contract=off", "no-trapping-math", "no-tree-pre", "no-thread-jumps")
 #elif defined(_MSC_VER)
 #include <math.h>
 #pragma fp_contract(off)
 #pragma float_control(precise, on)
 #endif
 /* Some functions are for processors without fused multiply-add, and are not called on others. */
+/* Before loops: lanes stay together, which gcc would take apart; an element is read and written by its own turn alone. */
+#if defined(__clang__)
+#define OGIVE_LANES
+#define OGIVE_EACH_APART _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define OGIVE_LANES _Pragma("GCC unroll 1")
+#define OGIVE_EACH_APART _Pragma("GCC ivdep")
+#else
+#define OGIVE_LANES
+#define OGIVE_EACH_APART
+#endif
 #if defined(__GNUC__)
 #define OGIVE_INLINE static inline __attribute__((unused))
 #define OGIVE_APART __attribute__((noinline))
@@ -137,33 +137,16 @@ ISO_C = Dialect(
 
 OPENCL = Dialect(
     "OpenCL C",
-    _OPENCL_TYPES,
+    _types("char, short, int, long", "uchar, ushort, uint, ulong"),
     """\
 #pragma OPENCL FP_CONTRACT OFF
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 """,
     "static inline",
-    {
-        name: known
-        for rows in (
-            _both("fabs", "fabs", "fabs"),
-            _both("sqrt", "sqrt", "sqrt"),
-            _both("floor", "floor", "floor"),
-            _both("ceil", "ceil", "ceil"),
-            _both("trunc", "trunc", "trunc"),
-            _both("rint", "rint", "rint"),
-            _both("copysign", "copysign", "copysign"),
-            _both("fma", "fma", "fma"),
-            {
-                "float_of_bits": "as_float",
-                "bits_of_float": "as_uint",
-                "double_of_bits": "as_double",
-                "bits_of_double": "as_ulong",
-                "bit_count": "popcount",
-            },
-        )
-        for name, known in rows.items()
-    },
+    _names(
+        "as_float as_uint as_double as_ulong popcount",
+        **{name: f"{name} {name}" for name in ("fabs", "sqrt", "floor", "ceil", "trunc", "rint", "copysign", "fma")},
+    ),
     "__constant",
     {},
     long="l",  # long has 64 bits
@@ -174,30 +157,18 @@ OPENCL = Dialect(
 #: add no product, so there is nothing to fuse in them (tools/compile_cuda.py counts).
 CUDA = Dialect(
     "CUDA C++",
-    _CUDA_TYPES,
+    _types(
+        "signed char, signed short, signed int, signed long long",
+        "unsigned char, unsigned short, unsigned int, unsigned long long",
+    ),
     "typedef long long intptr_t; /* NVIDIA's compiler as a library has no headers */\n",
     "static __device__ inline",
-    {
-        name: known
-        for rows in (
-            _both("fabs", "fabsf", "fabs"),
-            _both("sqrt", "__fsqrt_rn", "__dsqrt_rn"),
-            _both("floor", "floorf", "floor"),
-            _both("ceil", "ceilf", "ceil"),
-            _both("trunc", "truncf", "trunc"),
-            _both("rint", "rintf", "rint"),
-            _both("copysign", "copysignf", "copysign"),
-            _both("fma", "__fmaf_rn", "__fma_rn"),
-            {
-                "float_of_bits": "__uint_as_float",
-                "bits_of_float": "__float_as_uint",
-                "double_of_bits": "__longlong_as_double",
-                "bits_of_double": "__double_as_longlong",
-                "bit_count": "__popcll",
-            },
-        )
-        for name, known in rows.items()
-    },
+    _names(
+        "__uint_as_float __float_as_uint __longlong_as_double __double_as_longlong __popcll",
+        **{name: f"{name}f {name}" for name in ("fabs", "floor", "ceil", "trunc", "rint", "copysign")},
+        sqrt="__fsqrt_rn __dsqrt_rn",
+        fma="__fmaf_rn __fma_rn",
+    ),
     "static __device__ const",
     {
         f"{operation} {letter}": f"__{prefix}{word}_rn({{0}}, {{1}})"

@@ -11,22 +11,28 @@ the loops of backends/row_stages.h and row_loop.h go: the first is the one that 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from ogive import backends
-from ogive.backends.c_like import Text, bare
-from ogive.backends.c_rows import StageText, kernel_record, loop_text
+from ogive.backends.c_like import Text, bare, joined
+from ogive.backends.c_rows import StageText, kernel_record, loop_text, row_sizes
+from ogive.backends.c_support import SUPPORT
 from ogive.backends.dialects import ISO_C
-from ogive.exporting.interface import C_TYPES, Interface, Operand
-from ogive.expression import Expression, Format
-from ogive.program import Program
+from ogive.exporting.interface import C_TYPES, Interface
+from ogive.expression import Expression, Format, walk
+from ogive.program import FastPath, Program
 
-__all__ = ["ROW_FIELDS", "source_text"]
+__all__ = ["COMMON", "ROW_FIELDS", "common_files", "source_text"]
 
 #: So many elements are computed between two looks at the marks: 1 to 8 KiB of buffers an operand.
-CHUNK = 256
+CHUNK = 512
 
+
+#: The width of a line.
+WIDTH = 120
 
 #: The description of a row-wise function, in the fields that backends/row_stages.h reads.
 ROW_FIELDS = """\
@@ -51,27 +57,84 @@ ROW_WORDS = {
 }  # fmt: skip
 
 
-def source_text(name: str, interfaces: Sequence[Interface]) -> str:
-    """The file of these functions, whose header is ``NAME.h``."""
-    text = Text(ISO_C, lambda n: "")
+#: The files that all exported functions share, and those of rows.
+COMMON, COMMON_ROWS = "ogive_ieee.h", "ogive_rows.h"
+
+_TITLE = """\
+/* A value's name begins with its type: f is float, d double, i an integer, is a condition. Numbers in hexadecimal are
+ * exact. {common} declares all that is called here and not written. */
+"""
+
+_COMMON_TITLE = """\
+/* What the C files that Ogive exports have in common, the same for all: IEEE 754 in ISO C11. */
+"""
+
+
+def common_files(interfaces: Sequence[Interface]) -> dict[str, str]:
+    """The files by name that the file of these functions includes."""
+    texts = {COMMON: _common(), COMMON_ROWS: _common_rows() if _has_rows(interfaces) else ""}
+    return {name: _guarded(name, text) for name, text in texts.items() if text}
+
+
+def source_text(name: str, interfaces: Sequence[Interface], *, is_whole: bool = False) -> str:
+    """The file of these functions, whose header is ``NAME.h``; ``is_whole`` is with what it has in common with others."""
     rows = [interface.program for interface in interfaces if interface.is_row_wise]
-    loop = (
-        [loop_text(text, rows, ROW_WORDS, STAGE + ROW_FIELDS), _header(Path(__file__).parent / "row_loop.h")]
-        if rows
-        else []
-    )
+    text = Text(ISO_C, lambda n: "")
     functions = [
         one
         for interface in interfaces
         for one in (_RowFunctions if interface.is_row_wise else _Functions)(interface, text.support).texts()
     ]
-    environment = _header(Path(backends.__file__).parent / "floating_point.h")
-    helpers = [text.support[each] for each in text.support]
-    return "\n".join([f'#include "{name}.h"\n', ISO_C.before, environment, *helpers, *loop, *functions])
+    tables = [each for key, each in text.support.items() if key not in SUPPORT]
+    sizes = "".join(f"#define {word} {size}\n" for word, size in row_sizes(rows).items())
+    common = [_common(), *([sizes, _common_rows()] if rows else [])]
+    included = [f'#include "{COMMON}"\n', *([f'{sizes}#include "{COMMON_ROWS}"\n'] if rows else [])]
+    title = _TITLE.format(common=COMMON)
+    lines = "\n".join([*tables, *functions]).split("\n")
+    own = [each for line in lines for each in _wrapped(line)]
+    return "\n".join([title, f'#include "{name}.h"', *(common if is_whole else included), *own])
 
 
-def _header(path: Path) -> str:
-    """A file that is included once here, without what guards it."""
+def _wrapped(line: str) -> list[str]:
+    """A long line as several."""
+    if len(line) <= WIDTH:
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(
+        line,
+        WIDTH,
+        subsequent_indent=f"{indent}        ",
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
+
+
+def _has_rows(interfaces: Sequence[Interface]) -> bool:
+    return any(interface.is_row_wise for interface in interfaces)
+
+
+@lru_cache
+def _common() -> str:
+    text = Text(ISO_C, lambda n: "")
+    for name in SUPPORT:
+        text.need(name)
+    environment = _without_guard(Path(backends.__file__).parent / "floating_point.h")
+    return "\n".join([_COMMON_TITLE, ISO_C.before, environment, *text.support.values()])
+
+
+@lru_cache
+def _common_rows() -> str:
+    loop = loop_text(Text(ISO_C, lambda n: ""), (), ROW_WORDS, STAGE + ROW_FIELDS)
+    return f"{loop}\n{(Path(__file__).parent / 'row_loop.h').read_text('utf-8')}"
+
+
+def _guarded(name: str, text: str) -> str:
+    guard = name.upper().replace(".", "_")
+    return f"#ifndef {guard}\n#define {guard}\n\n{text}\n#endif\n"
+
+
+def _without_guard(path: Path) -> str:
     lines = path.read_text("utf-8").splitlines()
     guard = f"OGIVE_{path.stem.upper()}_H"
     first = next((k for k, line in enumerate(lines) if line.endswith(f"#define {guard}")), None)
@@ -91,9 +154,9 @@ class _Functions:
         interface = self.interface
         again = [] if interface.retry is None else [self._again(interface.retry, is_retry=True)]
         again += [] if interface.repair is None else [self._again(interface.repair)]
-        return [*again, self._chunk(), self._contiguous(), self._strided()]
+        return [*again, self._chunk(), self._strided(), self._contiguous()]
 
-    def _statements(self, roots: Sequence[Expression], read: Callable[[int], str]) -> tuple[list[str], list[str]]:
+    def _text(self, read: Callable[[int], str]) -> Text:
         names = dict(enumerate(self.interface.parameters))
 
         def leaf(n: Expression) -> str:
@@ -104,20 +167,22 @@ class _Functions:
 
         text = Text(ISO_C, leaf)
         text.support = self.support
-        return text.statements(roots)
+        return text
 
     def _again(self, program: Program, *, is_retry: bool = False) -> str:
         """The function of one element, with more bits. That of a retry says whether the element is open still."""
         results = [f"{C_TYPES[o.type.name]} *{o.name}" for o in self.outputs]
         given = [f"const {C_TYPES[o.type.name]} {o.name}" for o in self.inputs]
         roots = [*program.results[: len(self.outputs)], *program.tests[:1]]
-        lines, values = self._statements(roots, lambda k: self.inputs[k].name)
+        text = self._text(lambda k: self.inputs[k].name)
+        text.rolls = True
+        lines, values = text.statements(roots)
         lines += [f"*{o.name} = {bare(value)};" for o, value in zip(self.outputs, values, strict=False)]
         name, title, kind = "again", "One element again, with more bits.", "void"
         if is_retry:
             lines.append(f"return {bare(values[-1]) if program.tests else 0};")
             name, title, kind = "retry", "One element again; whether it is open still.", "int"
-        lines = [*self._unused(lines), *lines]
+        lines = [*self._unused(lines), *joined(lines)]
         head = (
             f"static OGIVE_RARE {kind} {self.interface.name}_{name}({', '.join([*given, *results, *self.parameters])})"
         )
@@ -126,30 +191,49 @@ class _Functions:
     def _chunk(self) -> str:
         """The loop over a chunk."""
         program, name = self.interface.program, self.interface.name
-        roots = [*program.results, *([] if program.undecided is None else [program.undecided])]
-        lines, values = self._statements(roots, lambda k: f"{self.inputs[k].name}[i]")
-        lines += [f"{o.name}[i] = {bare(value)};" for o, value in zip(self.outputs, values, strict=False)]
-        after: list[str] = []
-        before: list[str] = []
+        text = self._text(lambda k: f"{self.inputs[k].name}[i]")
+        loop = self._loop(text, [*program.results, *([] if program.undecided is None else [program.undecided])])
+        fast = program.fast_path
+        if fast is not None and _is_shorter(fast, program):
+            short = self._loop(text, [*fast.results, *([] if fast.undecided is None else [fast.undecided])])
+            (limit_lines, (limit,)), (lines, (size,)) = text.statements([fast.limit]), text.statements([fast.magnitude])
+            kind = ISO_C.type(fast.magnitude.format)
+            lines += [f"const {kind} size = {bare(size)};", "most = most < size ? size : most;"]
+            before = [*limit_lines, f"{kind} most = 0;", *_each(lines), f"if (most < {bare(limit)}) {{"]
+            loop = [
+                *before,
+                *_indented(short),
+                "} else { /* the same for operands that are large or NaN */",
+                *_indented(loop),
+                "}",
+            ]
+        before, after = list[str](), list[str]()
         if program.undecided is not None:
             before = [f"uint8_t is_open[{CHUNK}];", "int any = 0;"]
-            lines += [f"is_open[i] = (uint8_t){values[-1]};", "any |= is_open[i];"]
             arguments = [f"{o.name}[i]" for o in self.inputs] + [f"&{o.name}[i]" for o in self.outputs]
             given = ", ".join([*arguments, *self.interface.parameters])
-            call = f"{name}_again({given});"
             condition = "is_open[i]" if self.interface.retry is None else f"is_open[i] && {name}_retry({given})"
             after = [
                 "for (size_t i = 0; any && i < n; i++) {",
                 f"    if ({condition}) {{",
-                f"        {call}",
+                f"        {name}_again({given});",
                 "    }",
                 "}",
             ]
-        before = [*self._unused([*lines, *after]), *before]
-        loop = ["for (size_t i = 0; i < n; i++) {", *(f"    {line}" for line in lines), "}"]
-        pointers = [f"{o.c_type}restrict {o.name}" for o in self.interface.operands]
+        before = [*self._unused([*loop, *after]), *before]
+        loop = ["OGIVE_EACH_APART", *loop] if self._is_direct else loop
+        restrict = "" if self._is_direct else "restrict "
+        pointers = [f"{o.c_type}{restrict}{o.name}" for o in self.interface.operands]
         head = f"static OGIVE_APART void {name}_chunk({', '.join([*pointers, 'size_t n', *self.parameters])})"
         return _function(f"At most {CHUNK} elements.", head, [*before, *loop, *after])
+
+    def _loop(self, text: Text, roots: Sequence[Expression]) -> list[str]:
+        """The loop that computes the results, and behind them the test, if there is one."""
+        lines, values = text.statements(roots)
+        lines += [f"{o.name}[i] = {bare(value)};" for o, value in zip(self.outputs, values, strict=False)]
+        if len(values) > len(self.outputs):
+            lines += [f"is_open[i] = (uint8_t){values[-1]};", "any |= is_open[i];"]
+        return _each(joined(lines))
 
     def _unused(self, lines: Sequence[str]) -> list[str]:
         """The statement that an argument has no influence, such as the slope of unsigned numbers: compilers warn of it."""
@@ -162,32 +246,51 @@ class _Functions:
         arguments = ", ".join(f"{kind}{argument}" for kind, argument in self.interface.arguments(strided=strided))
         return f"void {name}({arguments})"
 
-    def _call(self, inputs: Sequence[str]) -> str:
-        outputs = [f"{o.name}_chunk" for o in self.outputs]
-        return f"{self.interface.name}_chunk({', '.join([*inputs, *outputs, 'n', *self.interface.parameters])});"
-
-    def _buffers(self, operands: Sequence[Operand]) -> list[str]:
-        return [f"{C_TYPES[o.type.name]} {o.name}_chunk[{CHUNK}];" for o in operands]
-
-    def _contiguous(self) -> str:
-        stores = [f"memcpy({o.name} + at, {o.name}_chunk, n * sizeof *{o.name});" for o in self.outputs]
-        inside = [self._call([f"{o.name} + at" for o in self.inputs]), *stores]
-        return _function(
-            "", self._entry(strided=False), [*self._buffers(self.outputs), *_in_environment(_chunks(inside))]
-        )
+    @property
+    def _is_direct(self) -> bool:
+        """Whether results are written where they belong: nobody needs the operands again, over which they may lie."""
+        program = self.interface.program
+        return program.undecided is None and program.fast_path is None and len(self.outputs) == 1
 
     def _strided(self) -> str:
-        loads = [
-            f"memcpy({o.name}_chunk + i, (const char *){o.name} + (ptrdiff_t)(at + i) * {o.name}_step, sizeof *{o.name});"
+        place = {o: f"(char *){o.name} + (ptrdiff_t)at * {o.name}_step, {o.name}_step" for o in self.interface.operands}
+        inside = [
+            f"{o.c_type}{o.name}_at = ({o.c_type.strip()})ogive_gathered({o.name}_chunk, {place[o]}, n, sizeof *{o.name});"
             for o in self.inputs
         ]
         stores = [
-            f"memcpy((char *){o.name} + (ptrdiff_t)(at + i) * {o.name}_step, {o.name}_chunk + i, sizeof *{o.name});"
-            for o in self.outputs
+            f"ogive_copy({place[o]}, {o.name}_chunk, sizeof *{o.name}, n, sizeof *{o.name});" for o in self.outputs
         ]
-        inside = [*_each(loads), self._call([f"{o.name}_chunk" for o in self.inputs]), *_each(stores)]
-        buffers = self._buffers([*self.inputs, *self.outputs])
-        return _function("", self._entry(strided=True), [*buffers, *_in_environment(_chunks(inside))])
+        results = [f"{o.name}_chunk" for o in self.outputs]
+        if self._is_direct:
+            (o,), (chunk,) = self.outputs, results
+            results = [f"{o.name}_at"]
+            inside.append(
+                f"{o.c_type}{o.name}_at = {o.name}_step == (ptrdiff_t)sizeof *{o.name} ? {o.name} + at : {chunk};"
+            )
+            stores = [f"if ({o.name}_at == {chunk}) {{", f"    {stores[0]}", "}"]
+        names = [*(f"{o.name}_at" for o in self.inputs), *results, "n", *self.interface.parameters]
+        lines = [
+            *(f"{C_TYPES[o.type.name]} {o.name}_chunk[{CHUNK}];" for o in self.interface.operands),
+            "const ogive_fp_state saved = ogive_fp_enter();",
+            "for (size_t at = begin, n; at < end; at += n) {",
+            f"    n = end - at < {CHUNK} ? end - at : {CHUNK};",
+            *_indented([*inside, f"{self.interface.name}_chunk({', '.join(names)});", *stores]),
+            "}",
+            "ogive_fp_leave(saved);",
+        ]
+        return _function("", self._entry(strided=True), lines)
+
+    def _contiguous(self) -> str:
+        """The function without distances: the other one, with those of operands without gaps."""
+        given = {f"{o.name}_step": f"sizeof *{o.name}" for o in self.interface.operands}
+        given |= {f"{o.name}_row": f"sizeof *{o.name}{'' if o.of_row else ' * count'}" for o in self.interface.operands}
+        arguments = [
+            f"(ptrdiff_t)({given[name]})" if name in given else name
+            for _, name in self.interface.arguments(strided=True)
+        ]
+        call = f"{self.interface.name}_strided({', '.join(arguments)});"
+        return _function("", self._entry(strided=False), [call])
 
 
 class _RowFunctions(_Functions):
@@ -207,12 +310,11 @@ class _RowFunctions(_Functions):
         size = _function(
             "", f"size_t {interface.name}_scratch(size_t count)", [f"return ogive_rows_scratch(&{own}, count);"]
         )
-        entries = [self._rows(own, strided=strided) for strided in (False, True)]
-        return [*again, *self._program(own, interface.program, repair), *entries, size]
+        return [*again, *self._program(own, interface.program, repair), self._strided(), self._contiguous(), size]
 
     def _program(self, name: str, program: Program, repair: str) -> list[str]:
         text = Text(ISO_C, lambda n: "")
-        text.support = self.support
+        text.support, text.rolls = self.support, program is not self.interface.program
         constants = {k: text.literal(Format.F64, value) for k, value in enumerate(self.interface.constants)}
         has_mask = len(program.outputs) > len(self.outputs)
         mask = len(self.interface.operands) if has_mask else -1
@@ -221,41 +323,41 @@ class _RowFunctions(_Functions):
         found = []
         for k, function in enumerate(names):
             head = f"{begin} {function}(char *const *operands, intptr_t count, double *record, intptr_t first)"
-            found.append(StageText(program, k, text, parameters=constants, mask=mask).function(head))
+            made = StageText(program, k, text, parameters=constants, mask=mask).function(head)
+            found.append("\n".join([*joined(made.splitlines()), ""]))
         described = kernel_record(program, f"{{{', '.join(names)}}}", repair)
         return [*found, f"static const ogive_row_kernel {name} = {described};\n"]
 
-    def _rows(self, program: str, *, strided: bool) -> str:
-        operands = self.interface.operands
-        sizes = [f"(ptrdiff_t)sizeof *{o.name}" for o in operands]
-        rows = [size if o.of_row else f"{size} * (ptrdiff_t)count" for o, size in zip(operands, sizes, strict=True)]
-        if strided:
-            rows = [f"{o.name}_row" for o in operands]
-            sizes = [size if o.of_row else f"{o.name}_step" for o, size in zip(operands, sizes, strict=True)]
-        values = self.interface.parameters
+    def _strided(self) -> str:
+        operands, values = self.interface.operands, self.interface.parameters
+        steps = [f"(ptrdiff_t)sizeof *{o.name}" if o.of_row else f"{o.name}_step" for o in operands]
+        given = f"&{self.interface.name}_program, operands, rows, steps, begin, end, count, parameters"
         lines = [
             f"char *const operands[] = {{{', '.join(f'(char *){o.name}' for o in operands)}}};",
-            f"const ptrdiff_t rows[] = {{{', '.join(rows)}}}, steps[] = {{{', '.join(sizes)}}};",
+            f"const ptrdiff_t rows[] = {{{', '.join(f'{o.name}_row' for o in operands)}}}, steps[] = {{{', '.join(steps)}}};",
             f"const double parameters[] = {{{', '.join(values or ['0.0'])}}};",
+            "const ogive_fp_state saved = ogive_fp_enter();",
+            f"ogive_rows({given}, {self.interface.program.parameter_count}, scratch);",
+            "ogive_fp_leave(saved);",
         ]
-        count = self.interface.program.parameter_count
-        given = f"operands, rows, steps, begin, end, count, parameters, {count}, scratch"
-        call = [f"ogive_rows(&{program}, {given});"]
-        return _function("", self._entry(strided=strided), [*lines, *_in_environment(call)])
+        return _function("", self._entry(strided=True), lines)
 
 
-def _in_environment(lines: Sequence[str]) -> list[str]:
-    """In the default environment, after which the caller's comes back."""
-    return ["const ogive_fp_state saved = ogive_fp_enter();", *lines, "ogive_fp_leave(saved);"]
+def _is_shorter(fast: FastPath, program: Program) -> bool:
+    """Whether the fast path has fewer operations by a fifth: so it is worth a loop of its own."""
+    counts = [
+        sum(1 for n in walk(*results, *([] if test is None else [test])) if n.operands)
+        for results, test in ((fast.results, fast.undecided), (program.results, program.undecided))
+    ]
+    return counts[0] <= 0.8 * counts[1]
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
 def _each(lines: Sequence[str]) -> list[str]:
-    return ["for (size_t i = 0; i < n; i++) {", *(f"    {line}" for line in lines), "}"]
-
-
-def _chunks(lines: Sequence[str]) -> list[str]:
-    head = ["for (size_t at = begin, n; at < end; at += n) {", f"    n = end - at < {CHUNK} ? end - at : {CHUNK};"]
-    return [*head, *(f"    {line}" for line in lines), "}"]
+    return ["for (size_t i = 0; i < n; i++) {", *_indented(lines), "}"]
 
 
 def _function(comment: str, head: str, lines: Sequence[str]) -> str:

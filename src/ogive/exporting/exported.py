@@ -12,8 +12,8 @@ import numpy as np
 
 from ogive.errors import ArgumentError, ParameterError, described, message
 from ogive.exporting import building
-from ogive.exporting.c_source import source_text
-from ogive.exporting.interface import Interface
+from ogive.exporting.c_source import common_files, source_text
+from ogive.exporting.interface import Interface, identifiers
 from ogive.exporting.sources import ExportSource, source_of_operator
 from ogive.operator import Operator
 
@@ -36,7 +36,7 @@ FORMS = ("c", *building.FORMS)
 
 def header_text(name: str, interfaces: Sequence[Interface], digests: Mapping[str, int]) -> str:
     """The header of these functions."""
-    guard = f"{name}_h".upper()
+    (guard,) = identifiers([f"{name}_h".upper()])
     kinds = [text for text, wanted in ((_ELEMENTS, False), (_ROWS, True)) if _any(interfaces, wanted)]
     lines = [
         f"/* {name}: made by Ogive (ogive.export). {name}.c is ISO C11 for every machine.",
@@ -90,7 +90,7 @@ class Exported:
         """The same with the C file compiled, into the form of this name."""
         name = next(name for name in self.files if name.endswith(".h")).removesuffix(".h")
         made = building.built(name, self.files, self.entries, form, triple, processor)
-        kept = {file: data for file, data in self.files.items() if file != f"{name}.c"}
+        kept = {file: data for file, data in self.files.items() if file in (f"{name}.h", f"{name}_test.c")}
         return replace(self, files={f"{name}.h": kept.pop(f"{name}.h"), **made, **kept})
 
     def write(self, folder: str | os.PathLike[str] = ".") -> list[Path]:
@@ -99,7 +99,7 @@ class Exported:
         >>> import ogive, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     sorted(path.name for path in ogive.export(ogive.relu, "float32").write(folder))
-        ['ogive_relu_float32.c', 'ogive_relu_float32.h']
+        ['ogive_ieee.h', 'ogive_relu_float32.c', 'ogive_relu_float32.h']
         """
         to = Path(folder)
         to.mkdir(parents=True, exist_ok=True)
@@ -123,7 +123,7 @@ def export(
 
     ``what`` is an operator; a bound one (``celu.bind(alpha=1.5)``), whose parameters become constants; a model of
     ``ogive.onnx.load`` that is one kernel; or a list of these, for one library. ``dtype`` is the element type of its
-    tensors, float32 without one, or a list of the types of each input. ``form`` is c, one file of ISO C11 for any
+    tensors, float32 without one, or a list of the types of each input. ``form`` is c, ISO C11 for any
     compiler; or what a compiler that is there makes of it: object, assembly, static or shared. ``triple`` is the system
     that it compiles for (aarch64-linux-gnu, x86_64-windows-gnu, wasm32-wasi), without one this machine, and
     ``processor`` what it may count on (x86-64-v3). ``choices`` are parameters that select a formula, ``name`` is the
@@ -141,7 +141,7 @@ def export(
     >>> [line for line in exported.header.splitlines() if "celu_float32(" in line]
     ['void ogive_celu_float32(const float *x, float *y, size_t begin, size_t end, double alpha);']
     >>> list(exported.files)
-    ['ogive_celu_float32.h', 'ogive_celu_float32.c']
+    ['ogive_celu_float32.h', 'ogive_celu_float32.c', 'ogive_ieee.h']
     """
     if form not in FORMS:
         raise ParameterError(message("ogive.export", f"form is {form!r}", ", ".join(FORMS)))
@@ -165,7 +165,8 @@ def export_sources(sources: Sequence[ExportSource], name: str, *, self_test: boo
     entries = _entries(interfaces)
     digests = {source.interface.name: source.digest for source in sources}
     header = header_text(name, interfaces, digests)
-    files = {f"{name}.h": header.encode(), f"{name}.c": source_text(name, interfaces).encode()}
+    common = {file: text.encode() for file, text in common_files(interfaces).items()}
+    files = {f"{name}.h": header.encode(), f"{name}.c": source_text(name, interfaces).encode(), **common}
     if self_test:
         from ogive.exporting.self_test import self_test_text
 

@@ -14,21 +14,6 @@ struct linked {
 
 enum { BYTES_STAGED = 65536, MOST_OF_A_CHUNK = 4096, ELEMENTS_OF_LINES = 64 };
 
-static void copy_items(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step, size_t count, int size) {
-    if (to_step == size && from_step == size) {
-        memcpy(to, from, count * (size_t)size);
-        return;
-    }
-    for (size_t i = 0; i < count; i++, to += to_step, from += from_step) {
-        switch (size) {
-            case 1: *to = *from; break;
-            case 2: memcpy(to, from, 2); break;
-            case 4: memcpy(to, from, 4); break;
-            default: memcpy(to, from, 8); break;
-        }
-    }
-}
-
 static void linked_elements(const struct linked *linked, const struct task *given, size_t begin, size_t end, int is_strided) {
     _Alignas(64) char staging[BYTES_STAGED];
     unsigned char flags[MOST_OF_A_CHUNK / 8] = {0};
@@ -54,7 +39,7 @@ static void linked_elements(const struct linked *linked, const struct task *give
             if (task.step[k] == size && padded == count) {
                 pointers[k] = place; /* the code takes whole blocks, and those where they lie */
             } else if (k < linked->inputs && (task.step[k] != 0 || at == begin)) {
-                copy_items(buffer, size, place, task.step[k], count, size);
+                ogive_copy(buffer, size, place, task.step[k], count, (size_t)size);
                 memset(buffer + count * (size_t)size, 0, (padded - count) * (size_t)size);
             }
             buffer += chunk * (size_t)size;
@@ -64,7 +49,7 @@ static void linked_elements(const struct linked *linked, const struct task *give
         for (int k = 0; k < linked->operands; k++) {
             if (k >= linked->inputs && pointers[k] == (void *)buffer) {
                 char *place = task.data[k] + (ptrdiff_t)at * task.step[k];
-                copy_items(place, task.step[k], buffer, linked->sizes[k], count, linked->sizes[k]);
+                ogive_copy(place, task.step[k], buffer, linked->sizes[k], count, (size_t)linked->sizes[k]);
             }
             buffer += chunk * (size_t)linked->sizes[k];
         }

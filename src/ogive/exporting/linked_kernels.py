@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ogive import backends
 from ogive.backends import compiler
 from ogive.backends.blocks import block_size
 from ogive.backends.c_like import Text
@@ -19,7 +18,7 @@ from ogive.backends.dialects import ISO_C
 from ogive.backends.row_records import mark_slot
 from ogive.backends.target import host_target
 from ogive.errors import CompileError
-from ogive.exporting.c_source import ROW_FIELDS
+from ogive.exporting.c_source import COMMON, ROW_FIELDS
 from ogive.exporting.interface import Interface
 from ogive.exporting.sources import ExportSource
 
@@ -71,12 +70,10 @@ def linked_text(sources: Sequence[ExportSource]) -> str:
                 "(kernel)->functions[stage]((void *const *)(operands), count, &(records)[0][0], rows, steps, first)",
         }  # fmt: skip
         rows = [loop_text(text, programs, words, STAGE + ROW_FIELDS)]
-    helpers = [text.support[each] for each in text.support]
-    environment = (Path(backends.__file__).parent / "floating_point.h").read_text("utf-8")
     loops = (here / "linked_kernels.c").read_text("utf-8")
     if not programs:
         loops = loops[: loops.index("static size_t bytes_of_row")]
-    return "\n".join([ISO_C.before, environment, *helpers, *rows, loops])
+    return "\n".join([f'#include "{COMMON}"\n', *rows, loops])
 
 
 def linked_thunks(interface: Interface) -> str:

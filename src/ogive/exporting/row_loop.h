@@ -1,21 +1,5 @@
 /* Rows of an exported function: one after the other, each through the stages of its program. */
 
-/* Items of 1, 2, 4 or 8 bytes. */
-static void ogive_copy(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step, size_t count, size_t size) {
-    if (to_step == (ptrdiff_t)size && from_step == to_step) {
-        memcpy(to, from, count * size);
-        return;
-    }
-    for (size_t i = 0; i < count; i++, to += to_step, from += from_step) {
-        switch (size) {
-            case 1: *to = *from; break;
-            case 2: memcpy(to, from, 2); break;
-            case 4: memcpy(to, from, 4); break;
-            default: memcpy(to, from, 8); break;
-        }
-    }
-}
-
 /* The bytes of a row in scratch memory. */
 static size_t ogive_row_bytes(size_t count, intptr_t size) { return (count * (size_t)size + 63) / 64 * 64; }
 

@@ -229,7 +229,7 @@ def _declared(operator: TensorOperator, dtypes: Iterable[torch.dtype]) -> str:
             call = f"ogive_run(in, {len(inputs)}, out, {outputs}, {kind.itemsize}, {name}_loop, numbers)"
             branches.append(f"    if ({' && '.join(conditions)}) {{\n        return {call};\n    }}")
     # Several operators stand in one file, each with the helpers of its text; the standard's headers are there already.
-    lines = source_text("ogive", interfaces).splitlines()
+    lines = source_text("ogive", interfaces, is_whole=True).splitlines()
     text = "\n".join(line for line in lines if not line.startswith("#include "))
     return "\n".join(
         [
