@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ogive.accuracy import ErrorReport, fingerprint, sweep
+from ogive.accuracy.misrounded import digest_of_results
 from ogive.accuracy.report import load
 from ogive.catalog import OPERATORS
 from ogive.dtypes import FLOATS, element_type
@@ -63,6 +64,16 @@ def test_no_float32_is_misrounded(row):
         assert fingerprint(op, element_type("float32"), row["parameters"]) == row["fingerprint"], (
             "count again: python accuracy/count_float32.py; then python accuracy/make_document.py"
         )
+
+
+@pytest.mark.parametrize("name", loaded("count_float32").MAIN)
+def test_the_main_kernels_compute_what_was_counted(name):
+    """Every 4,099th bit pattern is tried in each run."""
+    (row,) = (row for row in EVERY_FLOAT32 if row["operator"] == name and not row["parameters"])
+    digest = digest_of_results(OPERATORS[name], element_type("float32"), {}, loaded("count_float32").STRIDE)
+    assert digest == row["strided"], (
+        f"python accuracy/count_float32.py --digests {name} says whether other results are new"
+    )
 
 
 def test_the_document_is_made_of_the_measurements(script):

@@ -30,7 +30,7 @@ from ogive.enclosure import right_result
 from ogive.errors import DTypeError, UnsupportedError, message
 from ogive.operator import Operator
 
-__all__ = ["Misrounded", "WrongResult", "count_misrounded"]
+__all__ = ["Misrounded", "WrongResult", "count_misrounded", "digest_of_results"]
 
 #: How many wrong results are kept as examples.
 EXAMPLES = 8
@@ -137,6 +137,15 @@ def count_misrounded(
             progress(step.result.size)
     found.digest = digest.hexdigest()
     return found
+
+
+def digest_of_results(operator: Operator, kind: ElementType, parameters: Mapping[str, Any], stride: int = 1) -> str:
+    """SHA-256 of the results for every ``stride``-th bit pattern: of all, the digest of a count."""
+    compute, found = operator.bind(**parameters), hashlib.sha256()
+    with np.errstate(all="ignore"):
+        for operands in patterns(kind, stride, 1 << 20):
+            found.update(_bits(compute(*operands), canonical=True).tobytes())
+    return found.hexdigest()
 
 
 def _samples(
