@@ -467,6 +467,10 @@ static OgiveLoopData loop_of_retry(const OgiveLoopData *loop, npy_intp elements)
 #define LONGEST_ROW_TO_TRY 8192 /* of more elements one is often undecided, and with it the row */
 #define SHORTEST_ROW_TO_REDUCE 64 /* fewer elements take less time than the row's own numbers */
 
+/* Loads wait for stores before them that lie at the same place of another page. So scratch rows lie where the operand lies, and
+ * what is stored is never what is read next. */
+#define PAGE ((size_t)4096)
+
 static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t end, int threads) {
     const OgiveKernel *kernel = context->loop->kernel;
     const npy_intp count = context->count;
@@ -478,14 +482,15 @@ static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t 
     group = group < 1 ? 1 : group > ROWS_AT_ONCE ? ROWS_AT_ONCE : group;
     group = group > end - begin ? end - begin : group;
     char *scratch = NULL;
-    if (of_one > 0 && (scratch = malloc(of_one * (size_t)group)) == NULL) {
+    if (of_one > 0 && (scratch = malloc(of_one * (size_t)group + PAGE)) == NULL) {
         atomic_store(&context->failed, 1);
         return;
     }
     _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
     ogive_row_group rows_of = new_group(context, records);
     if (of_one > 0) {
-        place_scratch(&rows_of, scratch, group, shares);
+        const uintptr_t place = (uintptr_t)context->args[0] / 64 * 64;
+        place_scratch(&rows_of, scratch + (place - (uintptr_t)scratch) % PAGE, group, shares);
     }
     for (int k = 0; k < operands; ++k) {
         rows_of.steps[k] = context->steps[k];
