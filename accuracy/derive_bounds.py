@@ -1147,10 +1147,11 @@ def in_single_pairs() -> dict[str, float]:
     windows = {"": paired.USUAL, "wide ": paired.WIDE}
     words = {"exp": False, "exp of two words": True}
     found = {f"{wide}{name}": exp_paired(two, of) for wide, of in windows.items() for name, two in words.items()}
-    return {**found, "exp of rows": exp_of_row(), "expm1 near zero": expm1_paired()}
+    of_rows = {"exp of rows": exp_of_row(), "exp of rows of 16 bits": exp_paired(False, paired.OF_SHORT_ROWS)}
+    return {**found, **of_rows, "expm1 near zero": expm1_paired()}
 
 
-HEADER = '''"""What each rule may be wrong by, relative to its result, of operands without an error.
+HEADER = '''"""The bound of each rule's own error, relative to its result, of operands without an error.
 
 Written by accuracy/derive_bounds.py, which says how these are derived; change that, not this.
 """

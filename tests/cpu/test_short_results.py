@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -89,6 +90,19 @@ def test_two_operands(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert computes_in_float32(short) == (dtype == np.float16)  # bounds of bfloat16 run beside the numbers
     assert not computes_in_float32(long)
     assert_same_bits(found, computed(ogive.swiglu, long, {}, x, y), x, y)
+
+
+def test_softmax_has_the_bits_of_rows_in_float64() -> None:
+    rng = np.random.default_rng(4)
+    for dtype in TYPES.values():
+        made = program(ogive.softmax, dtype, {})
+        assert made.paired is not None
+        for length, scale in ((3, 20.0), (100, 200.0), (1000, 0.3), (1025, 4.0), (4000, 30.0)):
+            x = rng.normal(0, scale, (20, length)).astype(dtype)
+            x[:2] = rng.integers(0, 65536, (2, length), dtype=np.uint16).view(dtype)
+            x[2:6][rng.random((4, length)) < 0.5] = -math.inf
+            right = computed(ogive.softmax, replace(made, paired=None), {}, x)
+            assert_same_bits(computed(ogive.softmax, made, {}, x), right, x)
 
 
 def shares(op: Operator, dtype: Any, x: np.ndarray, *, are_large: bool = False) -> float:

@@ -24,6 +24,7 @@ from ogive.numerics.elementary.paired_functions import (
     LOGISTIC_GATE_SLOPE,
     NORMAL_SLOPE,
     NORMAL_TAIL,
+    NOTHING_OF_ROW,
     SOFTPLUS_TAIL,
     TANH,
     TANH_GATE,
@@ -165,15 +166,21 @@ def test_bounds_of_logarithms_run_beside_them(name: str) -> None:
     assert 1 / 64 < beside <= 1
 
 
-@pytest.mark.parametrize("largest", [0.0, 63.9, -1.3])
-def test_exponentials_of_rows_are_as_good_as_they_say(largest: float) -> None:
+@pytest.mark.parametrize("of_16_bits", [False, True])
+@pytest.mark.parametrize("largest", [0.0, 63.9, -1.3, -63.9])
+def test_exponentials_of_rows_are_as_good_as_they_say(largest: float, of_16_bits: bool) -> None:
     m, x = PairedArithmetic(), np.minimum(inputs(600, 63.9), np.float32(largest))
-    found = exponential_of_row(m, node("input", (), 0, Format.F32), m.number(float(np.float32(largest))))
+    if of_16_bits:  # of which those far below the largest are known, too
+        lowest = np.float32(largest) - np.float32(NOTHING_OF_ROW)
+        x = np.concatenate([x, np.linspace(lowest, lowest + 50, 300, dtype=np.float32)]).clip(lowest)
+    operand, most = node("input", (), 0, Format.F32), m.number(float(np.float32(largest)))
+    found = exponential_of_row(m, operand, most, of_16_bits=of_16_bits)
     k, worst = round(float(np.float32(largest)) / math.log(2)), 0.0
-    between = m.less_(m.number(0.0), node("bitcast", (found.between,), None, Format.F32))
-    for a, high, low, is_far in zip(
-        x, *run([found.high, found.low, m.select_(between, m.number(1.0), m.number(0.0))], x), strict=True
-    ):
+    flags = m.number(0.0)
+    if found.between is not None:
+        between = m.less_(m.number(0.0), node("bitcast", (found.between,), None, Format.F32))
+        flags = m.select_(between, m.number(1.0), m.number(0.0))
+    for a, high, low, is_far in zip(x, *run([found.high, found.low, flags], x), strict=True):
         if not is_far:
             exact = (arb(float(a)) - k * arb(2).log()).exp() * arb(2) ** 64
             assert abs(low) <= found.share * high

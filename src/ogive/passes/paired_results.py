@@ -21,7 +21,7 @@ from ogive.differentiation import partials
 from ogive.differentiation.algebra import matched
 from ogive.dtypes import ElementType
 from ogive.elementary_functions import EXP, LARGER, SMALLER
-from ogive.expression import Expression, Format, Term, depends_on_elements, is_extreme, node, tracing, walk
+from ogive.expression import STORAGE, Expression, Format, Term, depends_on_elements, is_extreme, node, tracing, walk
 from ogive.numerics.bound import Bound
 from ogive.numerics.bounded import Bounded
 from ogive.numerics.double_word import DoubleWord
@@ -58,6 +58,7 @@ from ogive.numerics.paired import (
     U,
     Unpaired,
 )
+from ogive.numerics.rounded_results import are_same, is_near_tie, moved_by_half, upper_half
 from ogive.numerics.truths import both, either
 from ogive.passes.cost import cost, usual_cost, with_undecided
 from ogive.passes.fold import fold
@@ -498,6 +499,12 @@ class _PairedBranch:
         return FUNCTIONS_IN_PAIRS[root.operation.name](m, argument, is_result=is_result, reaches_all=reaches_all)
 
 
+#: The types of 16 bits.
+SHORT = frozenset({"float16", "bfloat16"})
+
+#: The error of a share in float32: of a sum, a reciprocal and a product.
+SHARE_IN_FLOAT32 = 3 * U * (1 + 2.0**-10)
+
 #: The largest sum of a row's exponentials, which are 2**64 times as large: no result of a smaller one is subnormal.
 LARGEST_SUM = 2.0**84
 
@@ -521,8 +528,9 @@ ERROR_OF_DIFFERENCE = 2.0**-44
 
 
 def paired_rows(roots: Sequence[Expression], made: Program, *, reduces: bool) -> Program | None:
-    """The program that is tried before ``made``, of rows of float32 whose exponentials are added up; None for others."""
-    if len(roots) != 1 or {t.name for t in (*made.inputs, *made.outputs)} != {"float32"}:
+    """The program that is tried before ``made``, of rows whose exponentials are added up, and of shares of 16 bits; None for others."""
+    names = {t.name for t in (*made.inputs, *made.outputs)}
+    if len(roots) != 1 or len(names) != 1 or not (names == {"float32"} or (names <= SHORT and is_share(roots[0]))):
         return None
     if not any(n.operation is ops.ROW_SUM and summed_exponential(n.operands[0]) for n in walk(*roots)):
         return None
@@ -559,7 +567,10 @@ class _PairedRows(TestedRows):
             if is_counted is None or operand.operands[2].operation is not ops.CONSTANT:
                 raise Unpaired("a sum of chosen exponentials")
         most, x = self.rows.number(largest).high, stored_operand(element, self.inputs)
-        self.words = words = exponential_of_row(p, x, self._single(largest), is_counted)
+        of_16_bits = x.format is not Format.F32
+        x = node(ops.CONVERT, (x,), None, Format.F32) if of_16_bits else x
+        words = exponential_of_row(p, x, self._single(largest), is_counted, of_16_bits=of_16_bits)
+        self.words = words
         high = self._found(self._new("row_sum", words.high, Summation.UNCOMPENSATED))
         low = self._found(self._new("row_sum", words.low, Summation.IN_PAIRS))
         total = m.add_(high, low)
@@ -568,7 +579,7 @@ class _PairedRows(TestedRows):
         if self.reduces:  # small exponentials count little
             holds.append(m.less_equal_(m.number(LEAST_OF_SUMS), most))
             static = ERROR_OF_SMALL
-        else:
+        elif words.between is not None:
             between = node(ops.BITCAST, (self._found(self._new("whole_max", words.between)),), None, Format.I64)
             nothing = node(ops.CONSTANT, (), NOTHING, Format.I64)
             holds.append(node(ops.LESS, (between, nothing), None, Format.BIT))
@@ -609,7 +620,8 @@ class _PairedRows(TestedRows):
 
     def _tested(self, root: Expression, output: ElementType) -> tuple[Expression, Expression | None]:
         if self.is_share:
-            return self._share_of_row()
+            storage = STORAGE[output.name]
+            return self._share_of_row() if storage is Format.F32 else self._share_of_16_bits(root, storage)
         if self.reduces:
             return super()._tested(root, output)
         return self._beside_largest(root)
@@ -627,6 +639,32 @@ class _PairedRows(TestedRows):
             for end in lows
         )
         return p.mul_(above, p.number(SCALE_OF_ROW)), p.not_(p.equal_(above, below))
+
+    def _share_of_16_bits(self, root: Expression, storage: Format) -> tuple[Expression, Expression]:
+        """The same by one product in float32. Beside ties float64 computes it of the same words."""
+        p, m, words = self.pairs, self.rows.m, self.words
+        of_row = m.mul_(self.inverse, m.number(SCALE_OF_ROW))
+        single = p.mul_(p.add_(words.high, words.low), node(ops.CONVERT, (of_row,), None, Format.F32))
+        high, low = (node(ops.CONVERT, (word,), None, Format.F64) for word in (words.high, words.low))
+        error = Bound((words.relative + self.error) * SLACK + 2.0**-50)
+        sharp, undecided = self._rounded_to_16_bits(root, m.mul_(m.add_(high, low), of_row), error, storage)
+        assert undecided is not None
+        if storage is Format.BF16:
+            reach = math.ceil(SHARE_IN_FLOAT32 / U)
+            moved = moved_by_half(single, reach)
+            result, is_near, sharp = upper_half(moved), is_near_tie(moved, reach), self.in_16_bits[sharp]
+        else:
+            ends = (p.mul_(single, p.number(end)) for end in (1 - 6 * U, 1 + 6 * U))  # which are rounded
+            lower, result = (node(ops.CONVERT, (end,), None, storage) for end in ends)
+            is_near, sharp = p.not_(are_same(lower, result)), node(ops.CONVERT, (sharp,), None, storage)
+        never = node(ops.CONSTANT, (), False, Format.BIT)
+        beside_tie = node(ops.SELECT_RARE, (is_near, undecided, never), None, Format.BIT)
+        is_unknown = m.not_(m.equal_(of_row, of_row))
+        return p.select_rare_(is_near, sharp, result), node(ops.OR, (beside_tie, is_unknown), None, Format.BIT)
+
+    def _canonical(self, root: Expression, value: Expression) -> Expression:
+        """Rows with NaN are undecided."""
+        return value if self.is_share else super()._canonical(root, value)
 
     def _beside_largest(self, root: Expression) -> tuple[Expression, Expression | None]:
         """An element less the largest one and a number of the row that is not negative: neither sum cancels."""

@@ -120,9 +120,10 @@ IN_WORDS: dict[str, float] = {
 #: Pairs of float32: relative to the power of the table, or near zero to the result.
 PAIRED: dict[str, float] = {
     "exp": 2.363965603162759e-11,  # 2**-35.30
-    "exp of rows": 2.2269439286604349e-13,  # 2**-42.03
     "exp of two words": 5.0322690007036123e-11,  # 2**-34.21
     "wide exp": 3.119271314168274e-11,  # 2**-34.90
     "wide exp of two words": 1.413508882274674e-10,  # 2**-32.72
+    "exp of rows": 2.2269439286604349e-13,  # 2**-42.03
+    "exp of rows of 16 bits": 6.640118755565618e-11,  # 2**-33.81
     "expm1 near zero": 3.4518095176308276e-09,  # 2**-28.11
 }

@@ -48,6 +48,7 @@ __all__ = [
     "MOST",
     "NORMAL_SLOPE",
     "NORMAL_TAIL",
+    "NOTHING_OF_ROW",
     "SCALE_OF_ROW",
     "SOFTPLUS_TAIL",
     "STEP",
@@ -204,6 +205,9 @@ MOST = USUAL.before * math.log(2) / 32
 INFINITE = 89.0
 WIDE = Window(3072, 8192, halved=True)
 
+#: The window of rows of 16 bits: powers down to 2**-88, and elements down to `-LARGEST_OF_ROW - NOTHING_OF_ROW`.
+OF_SHORT_ROWS = Window(88 * 32, 1 << 14)
+
 #: How many powers there are in an octave.
 POWERS_OF_TWO = 32
 
@@ -276,6 +280,12 @@ def _reduced(
     return power, r, rest, shifted
 
 
+def _rest_of_one(m: PairedArithmetic, r: Expression, rest: Expression) -> Expression:
+    """``exp(r + rest) - 1 - r``."""
+    c = m.fma_(m.fma_(r, m.number(TWENTY_FOURTH), m.number(SIXTH)), r, m.number(0.5))
+    return m.fma_(r, m.fma_(r, c, rest), rest)
+
+
 def _core(
     m: PairedArithmetic, u: Paired, bias: float = 0.0, window: Window = USUAL, most: float | None = None
 ) -> _PairedExponential:
@@ -292,8 +302,11 @@ def _core(
     if u.low is not None:
         rest = m.add_(rest, u.low)
         whole = m.add_(r, rest)
-    c = m.fma_(m.fma_(whole, m.number(TWENTY_FOURTH), m.number(SIXTH)), whole, m.number(0.5))
-    q = m.fma_(r, m.fma_(r, c, rest), rest) if whole is r else m.fma_(m.mul_(whole, whole), c, rest)
+    if whole is r:
+        q = _rest_of_one(m, r, rest)
+    else:
+        c = m.fma_(m.fma_(whole, m.number(TWENTY_FOURTH), m.number(SIXTH)), whole, m.number(0.5))
+        q = m.fma_(m.mul_(whole, whole), c, rest)
     zeros = unsigned(window.zero_bits)
     other = node(ops.AND, (node(ops.BITCAST, (shifted,), None, Format.U32), zeros), None, Format.U32)
     name = ("wide " if window is WIDE else "") + ("exp" if u.low is None else "exp of two words")
@@ -309,8 +322,9 @@ class ExponentialOfRow:
     low: Expression
     power: Expression
     """k."""
-    between: Expression
-    """The bits of a power of two beside the exponential, of elements whose exponential may be no zero and is not known; else 0."""
+    between: Expression | None
+    """The bits of a power of two beside the exponential, of elements whose exponential may be no zero and is not known; else 0.
+    None: all are known."""
     share: float
     """No low word is a larger share of the exponential."""
     relative: float
@@ -318,20 +332,32 @@ class ExponentialOfRow:
 
 
 def exponential_of_row(
-    m: PairedArithmetic, x: Expression, largest: Expression, is_counted: Expression | None = None
+    m: PairedArithmetic,
+    x: Expression,
+    largest: Expression,
+    is_counted: Expression | None = None,
+    *,
+    of_16_bits: bool = False,
 ) -> ExponentialOfRow:
     """The exponential beside the largest of a row of up to `LARGEST_OF_ROW`, with k the integer nearest to ``largest / log(2)``.
 
     ``r + r**2 / 2`` is a leading part here, and what it loses is in the low word. So errors are small enough for a row: it is
     computed again if one of its elements is undecided. Exponentials that do not count are zero.
+
+    ``of_16_bits``: shares of 16 bits need fewer, and none of theirs is subnormal in float32.
     """
     k = m.round_even_(m.mul_(largest, m.number(STEPS / POWERS_OF_TWO)))
     middle = m.fma_(k, m.number(-POWERS_OF_TWO * UNIT), m.number(MIDDLE_OF_ROW))
     nothing = m.sub_(largest, m.number(NOTHING_OF_ROW))
+    power, r, rest, _ = _reduced(m, m.larger_(nothing, x), middle, TABLES["POWERS"])
+    if of_16_bits:
+        high = m.fma_(power, r, power)
+        lost = m.fma_(power, r, m.neg_(m.sub_(high, power)))
+        low = m.fma_(power, _rest_of_one(m, r, rest), lost)
+        return ExponentialOfRow(high, low, k, None, SHARE, PAIRED["exp of rows of 16 bits"] * SLACK_OF_POWER)
     is_short = m.less_(node(ops.ROW_LENGTH, (), None, Format.F64), node(ops.CONSTANT, (), SHORT_ROW, Format.F64))
     distance = m.select_(is_short, *(m.number(distance) for distance in DISTANCES_OF_ROW))
     lowest = m.larger_(m.sub_(largest, distance), m.number(-LARGEST_OF_ROW))
-    power, r, rest, _ = _reduced(m, m.larger_(nothing, x), middle, TABLES["POWERS"])
     between = m.select_(m.less_(x, lowest), m.bits_(power), m.whole(0))
     if is_counted is not None:
         power = m.select_(is_counted, power, m.number(0.0))
