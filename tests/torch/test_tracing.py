@@ -96,3 +96,20 @@ def test_the_table_has_every_operator_and_no_gradient():
     names = {entry.name() for entry in ogive.torch.onnx_translations()}
     assert {f"ogive::{name}" for name in ogive.catalog.OPERATORS} <= names
     assert not any("_vjp" in name for name in names)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: ogive.torch.softmax(ogive.torch.gelu(x, approximate="tanh")),
+        lambda x: ogive.torch.celu(x, alpha=1.5),
+        ogive.torch.nn.LeakyReLU(0.25),
+    ],
+)
+def test_compiled_programs_check_little_of_python(function):
+    """torch checks at every call what it has seen of Python: of a call that is taken apart, hundreds of attributes."""
+    found = torch._dynamo.explain(function)(torch.zeros(3))
+    assert found.graph_count == 1
+    assert 0 < len(found.out_guards) < 60
+    x = torch.randn(5)
+    assert torch.equal(torch.compile(function, fullgraph=True, backend="eager")(x), function(x))

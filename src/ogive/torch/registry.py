@@ -21,7 +21,7 @@ from ogive.signature import Parameter
 from ogive.torch.exchange import is_transformed
 from ogive.torch.tensor_operator import TensorOperator, node
 
-__all__ = ["batched", "by_registry", "entries", "entry", "is_taken", "tangents_of"]
+__all__ = ["batched", "by_registry", "entries", "entry", "is_taken", "named", "tangents_of"]
 
 Call = Callable[[TensorOperator, Sequence[torch.Tensor], tuple[Any, ...]], Sequence[torch.Tensor]]
 
@@ -81,11 +81,16 @@ _torch: Any = torch._C
 
 _library = torch.library.Library(NAMESPACE, "FRAGMENT")
 _entries: dict[TensorOperator, Any] = {}
-_names: set[str] = set()
+_names: dict[str, TensorOperator] = {}
 
 
 def is_taken(name: str) -> bool:
     return name in _names
+
+
+def named(name: str) -> TensorOperator:
+    """The operator of an entry's name."""
+    return _names[name]
 
 
 def entries() -> dict[TensorOperator, Any]:
@@ -129,7 +134,7 @@ def entry(operator: TensorOperator) -> Any:
 
 def _define(operator: TensorOperator) -> Any:
     name = operator.entry_name
-    _names.add(name)
+    _names[name] = operator
     qualified = f"{NAMESPACE}::{name}"
     count = len(operator.tensors)
     is_single = operator.result_count == 1
@@ -142,6 +147,10 @@ def _define(operator: TensorOperator) -> Any:
 
     def kernel(*given: Any) -> Any:
         tensors = given[:count]
+        if all(tensor.is_contiguous() for tensor in tensors):  # else results may lie otherwise than `fake` says
+            found = operator.short(*tensors, **operator.keywords(given[count:]))
+            if found is not NotImplemented:
+                return found
         return results(operator.compute(tensors, given[count:], operator.new_results(tensors)))
 
     def fake(*given: Any) -> Any:

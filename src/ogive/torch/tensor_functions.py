@@ -9,17 +9,26 @@ from itertools import chain, combinations
 from typing import Any, NoReturn, Self
 
 import torch
-from torch.compiler import is_compiling, is_dynamo_compiling
+from torch.compiler import assume_constant_result, is_compiling, is_dynamo_compiling
 
 from ogive._native import TensorCall, inherit_vectorcall
 from ogive.catalog import OPERATORS
 from ogive.catalog.other_names import parameter_here
-from ogive.errors import ArgumentError, OutputError, ParameterError, by_position, described, message, suggestion
+from ogive.errors import (
+    ArgumentError,
+    OgiveError,
+    OutputError,
+    ParameterError,
+    by_position,
+    described,
+    message,
+    suggestion,
+)
 from ogive.operator import Operator, check_is_operator
 from ogive.row_operator import RowOperator
 from ogive.torch.eager import call, recording
 from ogive.torch.exchange import ELEMENT_TYPE_OF, call_arguments, function_modes
-from ogive.torch.registry import entry, is_taken
+from ogive.torch.registry import entry, is_taken, named
 from ogive.torch.tensor_operator import TensorOperator, with_operands
 
 __all__ = ["wrap"]
@@ -147,7 +156,7 @@ def _make(operator: Operator) -> TensorFunction:
         return results[0] if len(results) == 1 else tuple(results)
 
     types = [dtype for dtype in plain.uniform_types if dtype.is_floating_point or not plain.promotes_integers]
-    return TensorFunction(general, **call_arguments(operator, types, record))
+    return TensorFunction(general, plain.entry_name, **call_arguments(operator, types, record))
 
 
 @inherit_vectorcall
@@ -159,8 +168,11 @@ class TensorFunction(TensorCall):
     __name__: str
     __signature__: inspect.Signature
 
-    def __new__(cls, general: Callable[..., Any], *, operator: Operator, **call: Any) -> Self:
+    entry_name: str
+
+    def __new__(cls, general: Callable[..., Any], entry_name: str, *, operator: Operator, **call: Any) -> Self:
         self = super().__new__(cls, operator=operator, **call)
+        self.entry_name = entry_name
         self.operator = operator
         self._general = general
         self.__name__ = operator.name
@@ -170,6 +182,12 @@ class TensorFunction(TensorCall):
         return self
 
     def __call__(self, *tensors: Any, out: Any = None, **given: Any) -> Any:
+        if is_dynamo_compiling() and out is None and all(map(_is_known, given.values())):
+            dtypes = tuple(one.dtype if isinstance(one, torch.Tensor) and one.ndim else None for one in tensors)
+            values = _written_values(self.entry_name, dtypes, tuple(given.items()))
+            if values is not None:
+                called = getattr(torch.ops.ogive, self.entry_name).default
+                return called(*tensors, *(_read(value) for value in values.split("\n") if value))
         watching = [one for one in (*tensors, *given.values()) if _watches(one)]
         if watching or (not is_compiling() and function_modes()):
             keywords = given if out is None else {**given, "out": out}
@@ -191,6 +209,47 @@ class TensorFunction(TensorCall):
 
     def __deepcopy__(self, memo: object) -> Self:
         return self
+
+
+#: Values by the names of parameters.
+Known = tuple[tuple[str, Any], ...]
+
+
+def _is_known(value: Any) -> bool:
+    """Whether it is text or a number, and no symbol, while torch.compile traces."""
+    if isinstance(value, str):
+        return True
+    from torch.fx.experimental.symbolic_shapes import has_static_value  # slow to load; torch.compile has loaded it
+
+    return isinstance(value, int | float) and has_static_value(value)
+
+
+@assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
+def _written_values(name: str, dtypes: tuple[torch.dtype | None, ...], given: Known) -> str | None:
+    """The values of all parameters, as text, of a call that is one of the entry, with nothing to convert or to refuse.
+
+    torch.compile checks again at every call what it has looked at, but for what such a function does. It takes text from it.
+    """
+    operator = named(name)
+    try:
+        values = operator.base.checked_parameters(dict(given)).values()
+    except OgiveError:
+        return None
+    usual = {dtype for dtype in operator.uniform_types if dtype.is_floating_point}
+    is_usual = (
+        len(dtypes) == operator.base.inputs <= 2
+        and len({*dtypes}) == 1
+        and usual.issuperset(dtypes)
+        and not operator.base.reduces
+        and not hasattr(operator.base, "rewritten")
+    )
+    return "\n".join(type(value).__name__[0] + str(value) for value in values) if is_usual else None
+
+
+def _read(text: str) -> Any:
+    """A value of such a text."""
+    kind, value = text[0], text[1:]
+    return value if kind == "s" else float(value) if kind == "f" else int(value) if kind == "i" else value == "True"
 
 
 def _watches(operand: Any) -> bool:
