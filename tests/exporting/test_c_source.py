@@ -1,10 +1,12 @@
 """Functions exported as ISO C: the digests of this machine's kernels, by several compilers and on other architectures."""
 
+import ctypes
 import re
 import shutil
 import subprocess
 from functools import cache
 
+import numpy as np
 import pytest
 
 import ogive
@@ -132,6 +134,41 @@ def test_no_library_is_called(tmp_path):
     names = subprocess.run(["nm", "-u", "everything.o"], cwd=tmp_path, capture_output=True, text=True, check=True)
     allowed = {"memcpy", "memset", "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_"}
     assert set(names.stdout.split()) - {"U"} <= allowed
+
+
+SCALE = """\
+#include "ogive_ieee.h"
+void both(const double *x, const double *n, double *y, const float *xf, const float *nf, float *yf, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        y[i] = ogive_scale_d(x[i], n[i]);
+        yf[i] = ogive_scale_f(xf[i], nf[i]);
+    }
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="not installed: gcc (Debian: gcc)")
+def test_powers_of_two_scale_as_ldexp_does(tmp_path):
+    ogive.export(ogive.relu).write(tmp_path)
+    (tmp_path / "scale.c").write_text(SCALE)
+    subprocess.run(
+        ["gcc", "-std=c11", "-O1", "-shared", "-fPIC", "-o", "scale.so", "scale.c"], cwd=tmp_path, check=True
+    )
+    rng = np.random.default_rng(0)
+    arrays, expected = [], []
+    for kind, bits, most in ((np.float64, np.uint64, 2300), (np.float32, np.uint32, 310)):
+        x = rng.integers(0, 2 ** (8 * np.dtype(kind).itemsize), 30000, dtype=bits).view(kind)
+        x[:6] = 0.0, -0.0, np.inf, -np.inf, np.nan, 1.0
+        n = rng.integers(-most, most + 1, x.size).astype(np.int32)
+        n[:10000] %= 64
+        n[:10000] += np.finfo(kind).minexp - np.frexp(x[:10000])[1] - 60  # results that are subnormal
+        with np.errstate(all="ignore"):
+            expected.append(np.ldexp(x, n))
+        arrays += [x, n.astype(kind), np.empty_like(x)]
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+    ctypes.CDLL(str(tmp_path / "scale.so")).both(*pointers, ctypes.c_size_t(30000))
+    for found, wanted in zip(arrays[2::3], expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_every_operation_of_the_kernels_has_its_row():

@@ -27,7 +27,7 @@ from ogive.program import FastPath, Program
 
 __all__ = ["COMMON", "ROW_FIELDS", "common_files", "source_text"]
 
-#: So many elements are computed between two looks at the marks: 1 to 8 KiB of buffers an operand.
+#: So many elements are computed between two looks at the marks: 0.5 to 4 KiB of buffers an operand.
 CHUNK = 512
 
 
