@@ -68,21 +68,6 @@ int ogive_x86_level(void) {
     }
     return 3;
 }
-/* ecx of leaf 7: VBMI2 6, by which words of 16 bits are compressed. */
-int ogive_compresses_words(void) {
-    static _Atomic int known; /* 1: no, 2: yes */
-    int found = atomic_load_explicit(&known, memory_order_relaxed);
-    if (found == 0) {
-        unsigned int seven[4] = {0};
-        if (ogive_x86_level() == 4) {
-            cpuid(7, seven);
-        }
-        found = 1 + has(seven[2], 1u << 6);
-        atomic_store_explicit(&known, found, memory_order_relaxed);
-    }
-    return found == 2;
-}
 #else
 int ogive_x86_level(void) { return 0; }
-int ogive_compresses_words(void) { return 0; }
 #endif

@@ -206,7 +206,6 @@ int ogive_add_tensor_types(PyObject *module);
 
 /* cpu.c */
 int ogive_x86_level(void);
-int ogive_compresses_words(void);
 size_t ogive_last_level_cache(void); /* in bytes; a guess where the system does not say */
 
 /* code.c */

@@ -15,10 +15,6 @@
 #if defined(_MSC_VER)
 #include <intrin.h>
 #endif
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#define COMPRESSES
-#endif
 
 /* Elements between two looks at the flags: their inputs are then still in the cache nearby. */
 #define CHUNK 4096
@@ -379,51 +375,8 @@ static int lowest(uint64_t word) { /* of a number that is not zero */
 #endif
 }
 
-/* As many places may be written behind the last one. */
-#define SPARE 32
-
-/* Where the next flagged element lies no processor foresees: so places are written in any case, and the next ones over those
- * that are none. */
-
-#if defined(COMPRESSES)
-__attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt"))) static npy_intp
-find_in_words_compressed(const unsigned char *flags, npy_intp valid, npy_intp most, const unsigned char *words, int filled,
-                         uint16_t *among) {
-    static const uint16_t counted[32] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
-                                         16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
-    const __m512i first = _mm512_loadu_si512(counted);
-    npy_intp count = 0;
-    for (int k = 0; k < filled && count <= most; ++k) {
-        const uint64_t word = flags_at(flags, 64 * words[k], valid);
-        for (int half = 0; half < 2; ++half) {
-            const unsigned int bits = (unsigned int)(word >> 32 * half);
-            const __m512i places = _mm512_add_epi16(first, _mm512_set1_epi16((short)(64 * words[k] + 32 * half)));
-            _mm512_storeu_si512(among + count, _mm512_maskz_compress_epi16(bits, places));
-            count += __builtin_popcount(bits);
-        }
-    }
-    return count;
-}
-#endif
-
-static npy_intp find_in_words(const unsigned char *flags, npy_intp valid, npy_intp most, const unsigned char *words, int filled,
-                              uint16_t *among) {
-    npy_intp count = 0;
-    for (int k = 0; k < filled && count <= most; ++k) {
-        const int begin = 64 * words[k];
-        uint64_t word = flags_at(flags, begin, valid);
-        uint16_t *to = among + count;
-        count += ones(word);
-        do {
-            for (int i = 0; i < 4; ++i, word &= word - 1) {
-                *to++ = (uint16_t)(begin + lowest(word | (uint64_t)1 << 63));
-            }
-        } while (word != 0);
-    }
-    return count;
-}
-
-/* Finds the flagged elements of a chunk, until there are more than `most`. */
+/* Finds the flagged elements of a chunk, until there are more than `most`. Where the next one lies no processor foresees: so
+ * four of 64 elements are written in any case, and the next ones over those that are none. */
 static npy_intp find_flagged(const unsigned char *flags, npy_intp valid, npy_intp most, uint16_t *among) {
     unsigned char words[CHUNK / 64];
     int filled = 0;
@@ -431,12 +384,20 @@ static npy_intp find_flagged(const unsigned char *flags, npy_intp valid, npy_int
         words[filled] = (unsigned char)k;
         filled += flags_at(flags, 64 * k, valid) != 0;
     }
-#if defined(COMPRESSES)
-    if (ogive_compresses_words()) {
-        return find_in_words_compressed(flags, valid, most, words, filled, among);
+    npy_intp count = 0;
+    for (int k = 0; k < filled && count <= most; ++k) {
+        const int begin = 64 * words[k];
+        uint64_t word = flags_at(flags, begin, valid);
+        uint16_t *to = among + count;
+        count += ones(word);
+        for (int i = 0; i < 4; ++i, word &= word - 1) {
+            *to++ = (uint16_t)(begin + lowest(word | (uint64_t)1 << 63));
+        }
+        for (; word != 0; word &= word - 1) {
+            *to++ = (uint16_t)(begin + lowest(word));
+        }
     }
-#endif
-    return find_in_words(flags, valid, most, words, filled, among);
+    return count;
 }
 
 /* The operands of the chunk that begins at an element. */
@@ -462,7 +423,7 @@ static void gather(const level *work, heap *found, npy_intp at, npy_intp count, 
     OgiveKernel *next = found->next;
     const int may_retry = ogive_is_retry(next, work->kernel) && count % next->block == 0;
     const npy_intp share = valid / RETRIED_SHARE, most = may_retry ? (share < FEW ? FEW : share) : valid;
-    uint16_t among[CHUNK + SPARE];
+    uint16_t among[CHUNK + 4];
     npy_intp flagged = find_flagged(flags, valid, most, among);
     if (flagged > most) {
         found->at_once = RETRIED_AT_ONCE;
