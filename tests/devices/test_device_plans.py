@@ -314,6 +314,7 @@ def test_nodes_without_a_kernel(text, operator, device):
 
 
 @pytest.mark.skipif(not ALL, reason="a thousand models: make opencl runs them")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning:onnx")  # as the package makes its data
 @pytest.mark.parametrize("part", range(4))
 def test_nodes_of_onnx(part, device):
     """The models of the onnx package's own tests of nodes, as far as Ogive has them, with floats that lie on the device."""
