@@ -72,8 +72,11 @@ _COMMON_TITLE = """\
 
 def common_files(interfaces: Sequence[Interface]) -> dict[str, str]:
     """The files by name that the file of these functions includes."""
-    texts = {COMMON: _common(), COMMON_ROWS: _common_rows() if _has_rows(interfaces) else ""}
-    return {name: _guarded(name, text) for name, text in texts.items() if text}
+    texts = {COMMON: _common()}
+    if any(interface.is_row_wise for interface in interfaces):
+        texts[COMMON_ROWS] = _common_rows()
+    guards = {name: name.upper().replace(".", "_") for name in texts}
+    return {name: f"#ifndef {guards[name]}\n#define {guards[name]}\n\n{text}\n#endif\n" for name, text in texts.items()}
 
 
 def source_text(name: str, interfaces: Sequence[Interface], *, is_whole: bool = False) -> str:
@@ -100,18 +103,8 @@ def _wrapped(line: str) -> list[str]:
     if len(line) <= WIDTH:
         return [line]
     indent = line[: len(line) - len(line.lstrip())]
-    return textwrap.wrap(
-        line,
-        WIDTH,
-        subsequent_indent=f"{indent}        ",
-        break_long_words=False,
-        break_on_hyphens=False,
-        drop_whitespace=True,
-    )
-
-
-def _has_rows(interfaces: Sequence[Interface]) -> bool:
-    return any(interface.is_row_wise for interface in interfaces)
+    indent += " " * 8
+    return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 @lru_cache
@@ -127,11 +120,6 @@ def _common() -> str:
 def _common_rows() -> str:
     loop = loop_text(Text(ISO_C, lambda n: ""), (), ROW_WORDS, STAGE + ROW_FIELDS)
     return f"{loop}\n{(Path(__file__).parent / 'row_loop.h').read_text('utf-8')}"
-
-
-def _guarded(name: str, text: str) -> str:
-    guard = name.upper().replace(".", "_")
-    return f"#ifndef {guard}\n#define {guard}\n\n{text}\n#endif\n"
 
 
 def _without_guard(path: Path) -> str:

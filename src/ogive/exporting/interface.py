@@ -101,66 +101,13 @@ class Interface:
 
 
 #: The words that C and C++ keep for themselves, and the names of the other arguments.
-RESERVED = frozenset(
-    [
-        "auto",
-        "break",
-        "case",
-        "char",
-        "const",
-        "continue",
-        "default",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "extern",
-        "float",
-        "for",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "register",
-        "restrict",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "typedef",
-        "union",
-        "unsigned",
-        "void",
-        "volatile",
-        "while",
-        "and",
-        "bool",
-        "catch",
-        "class",
-        "new",
-        "not",
-        "operator",
-        "or",
-        "private",
-        "public",
-        "this",
-        "throw",
-        "true",
-        "false",
-        "try",
-        "using",
-        "virtual",
-        "xor",
-        "begin",
-        "end",
-        "count",
-        "scratch",
-    ]
-)
+RESERVED = frozenset([
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+    "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
+    "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "and",
+    "bool", "catch", "class", "new", "not", "operator", "or", "private", "public", "this", "throw", "true", "false",
+    "try", "using", "virtual", "xor", "begin", "end", "count", "scratch"
+])  # fmt: skip
 
 
 def identifiers(names: Sequence[str]) -> list[str]:
