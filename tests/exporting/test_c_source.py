@@ -20,6 +20,7 @@ from tests.exporting.sample import sample
 #: More than the sample has: every operation of C, several results, unsigned and 64-bit integers, gradients.
 MORE = [
     ("hypot", "float32"),
+    ("asin", "float64"),
     ("atan2", "float64"),
     ("bit_shift_left", "uint8"),
     ("bit_shift_right", "uint64"),

@@ -108,11 +108,9 @@ ISO_C = Dialect(
 #pragma float_control(precise, on)
 #endif
 /* Some functions are for processors without fused multiply-add, and are not called on others. */
-/* Before loops: lanes stay together, which gcc would take apart; an element is read and written by its own turn alone. */
-#if defined(__clang__)
-#define OGIVE_LANES
-#define OGIVE_EACH_APART _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
+/* Before loops, for gcc: lanes stay together, which it would take apart; a turn alone reads and writes its element. clang
+ * warns of loops that it cannot vectorise where something is said of them. */
+#if defined(__GNUC__) && !defined(__clang__)
 #define OGIVE_LANES _Pragma("GCC unroll 1")
 #define OGIVE_EACH_APART _Pragma("GCC ivdep")
 #else
