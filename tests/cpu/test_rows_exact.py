@@ -338,6 +338,16 @@ def test_masked_rows_need_no_repair(op, masked):
     ).all()
 
 
+@pytest.mark.parametrize("length", [1, 15, 70, 1024])
+def test_rows_of_nothing_have_no_results(length):
+    """Behind rows that have some, so that all are computed by the first level."""
+    rows = np.zeros((9, length), np.float32)
+    rows[5] = -np.inf
+    for op in (ogive.softmax, ogive.log_softmax):
+        assert (np.isnan(op(rows)) == (np.arange(9) == 5)[:, None]).all()
+    assert (np.isneginf(ogive.logsumexp(rows)) == (np.arange(9) == 5)).all()
+
+
 def test_what_is_near_a_tie_is_left_to_the_repair():
     """The rows that `undecided` finds: equal elements, whose share 1/3 is no tie, and shares that are."""
     assert undecided(_half, np.ones((3, 2), np.float32)).all()

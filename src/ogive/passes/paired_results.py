@@ -695,6 +695,8 @@ class _PairedRows(TestedRows):
         low = p.sub_(p.add_(of_sum, lost), second)
         reach = p.fma_(p.neg_(high), p.number(ERROR_OF_DIFFERENCE), margin)
         below, above = p.add_(high, p.sub_(low, reach)), p.add_(high, p.add_(low, reach))
-        is_masked = p.equal_(x, p.number(-math.inf))
+        # A row of which nothing is known may be -inf alone, whose results are no numbers.
+        masked = node(ops.CONVERT, (m.select_(doubt, m.number(math.nan), m.number(-math.inf)),), None, Format.F32)
+        is_masked = p.equal_(x, masked)
         undecided = both(p.not_(is_masked), p.not_(p.equal_(below, above)))
-        return p.select_(is_masked, p.number(-math.inf), above), undecided
+        return p.select_(is_masked, masked, above), undecided
