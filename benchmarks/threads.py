@@ -1,8 +1,8 @@
 """``python -m benchmarks.threads NAME=FOLDER ...``: builds of Ogive beside each other, on calls that threads share.
 
 A folder holds a package ``ogive`` with its native extension; "here" is the one that this Python imports. Every build has a
-process of its own, or several that compute at the same time (--processes). Builds take turns. A figure is the median over
-all rounds, and the median of its ratios to the first build's, round by round.
+process of its own, or several that compute at the same time (--processes), and may have threads of its own: one=here@1.
+Builds take turns. A figure is the median over all rounds, and the median of its ratios to the first build's, round by round.
 
 Two ways to call: "in a row", and "after a pause" of some milliseconds, in which threads fall asleep. For the latter the
 first calls together are timed: they wait for threads to wake.
@@ -99,9 +99,12 @@ def main(builds: tuple[str, ...], threads: int, processes: int, rounds: int, pau
     contestants = []
     for build in builds:
         name, equals, folder = build.partition("=")
+        folder, _, own = folder.partition("@")
         if not equals or (folder != "here" and not (Path(folder) / "ogive").is_dir()):
-            raise click.BadParameter(f"{build!r} is not NAME=FOLDER with a package ogive in the folder, nor NAME=here")
-        contestants.append(_Build(name, folder, processes, [str(threads), str(pause), str(calls)]))
+            raise click.BadParameter(
+                f"{build!r} is not NAME=FOLDER[@THREADS] with a package ogive in the folder, nor NAME=here"
+            )
+        contestants.append(_Build(name, folder, processes, [own or str(threads), str(pause), str(calls)]))
     table = Table(box=None, title=f"celu, float32; {threads} threads, {processes} process(es), {rounds} rounds")
     for column in ("calls", "elements", *(build.name for build in contestants)):
         table.add_column(column, justify="right")
