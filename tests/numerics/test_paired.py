@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -333,3 +334,13 @@ def test_arguments_that_are_never_in_the_window_of_exp_are_left_to_float64() -> 
 
 def _square_and_power(x: Any) -> Any:
     return x * x + ogive.formula.exp(x) + 100
+
+
+def test_a_gate_of_a_multiple_is_right_at_infinity() -> None:
+    for formula in (lambda x: x * ogive.formula.logistic(1.702 * x), lambda x: ogive.formula.logistic(1.702 * x) - x):
+        op = ogive.operator(types=["float32"])(formula)
+        program = op.program(op.signatures[0])
+        x = np.float32([math.inf, -math.inf, 3e38, -3e38, 60.0])
+        right = make_ufunc("float64", replace(program, paired=None))(x)
+        assert program.paired is not None
+        assert np.array_equal(op(x), right, equal_nan=True)

@@ -290,9 +290,9 @@ class PairedArithmetic(Machine):
         return replace(a, high=self.neg_(a.high), low=low, interval=-a.interval)
 
     def absolute(self, a: Paired) -> Paired:
-        if a.interval.low >= 0:
+        if a.interval.low > 0 or (a.interval.low == 0 and a.is_nonzero):  # 0 may be -0
             return a
-        if a.interval.high <= 0:
+        if a.interval.high < 0:
             return self.negate(a)
         a = self.as_words(a)
         low = None if a.low is None else self.signed(a.low, a.high)

@@ -80,6 +80,8 @@ def paired_results(
     """The program that is tried before ``made``; None where there is none, or none that is worth it."""
     if {t.name for t in (*inputs, *outputs)} != {"float32"} or made.undecided is None:
         return None
+    if not any(n.operation.is_elementary and depends_on_elements(n) for n in walk(*roots)):
+        return None
     tested = None
     for roundings in ROUNDINGS:
         reals = PairedReals(tuple(inputs), roots, roundings)
@@ -419,15 +421,24 @@ class _PairedBranch:
         compared = compared.union(n for n in chosen if n is not None)
         if not compared <= arguments:
             raise Unpaired("a comparison that another branch decides")
-        self.moved = {n for n in arguments if uses[n] == 1 and n not in compared}
+        scaled = {
+            n: x
+            for n in arguments
+            if n.operation in (ops.MULTIPLY, ops.DIVIDE)
+            for x, w in (n.operands, n.operands[::-1])
+            if x.operation is ops.INPUT and w.operation in (ops.PARAMETER, ops.CONSTANT)
+        }
+        fixed = {n for n, x in scaled.items() if uses[x] > 1}
+        self.moved = {
+            n
+            for n in arguments
+            if uses[n] == 1 and n not in compared and fixed.isdisjoint(walk(n, operands=self.below))
+        }
         """Nodes that nothing else is computed of: a rule may move it to where it holds."""
         self.near = {n: MOST for n in arguments - self.moved if n.operation is ops.INPUT}
         """How large operands are at most where all rules hold."""
-        for n in arguments:
-            if n.operation in (ops.MULTIPLY, ops.DIVIDE):
-                for x, w in (n.operands, n.operands[::-1]):
-                    if x.operation is ops.INPUT and w.operation in (ops.PARAMETER, ops.CONSTANT):
-                        self.near.setdefault(x, MOST * FARTHEST)
+        for x in scaled.values():
+            self.near.setdefault(x, MOST * FARTHEST)
 
     def is_number(self, root: Expression) -> bool:
         """Whether this is no NaN, of operands and parameters alone."""
