@@ -424,7 +424,8 @@ def _json_report(
         "opsets": dict(model.about.opsets),
         "nodes": sum(model.about.operators.values()),
         "operators": dict(sorted(model.about.operators.items())),
-        "ran": None if ran is None else {**asdict(ran), "types": list(ran.types)},
+        # Nothing runs on a device here, so no node is left to the host.
+        "ran": None if ran is None else {name: value for name, value in asdict(ran).items() if name != "on_host"},
         "parts": {"ogive": sum(parts), "other": len(parts) - sum(parts)} if parts else None,
         "seconds": _median(seconds),
         "runs": len(seconds),
