@@ -1097,7 +1097,7 @@ def exp_paired(of_two_words: bool, window: paired.Window) -> float:
     else:
         error += rest * r * r * 0.51 + paired_series(r) + paired_polynomial(r) * r * r
         error += half_unit(r * 0.51 + rest) * r + half_unit(q)
-    underflow = 8 * single_pairs.SMALLEST * 2.0 ** (window.before / 32 + window.halved)
+    underflow: float = 8 * single_pairs.SMALLEST * 2.0 ** (window.before / 32 + window.halved)
     # The low word is no smaller a part of T, and what the FMA of the leading part lost has one rounding.
     return error + SINGLE_UNIT * (q + SINGLE_UNIT) + SINGLE_UNIT**2 + underflow
 

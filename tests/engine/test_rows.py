@@ -9,7 +9,7 @@ from ogive.backends.link import link
 from ogive.backends.llvm import emit, entries
 from ogive.backends.target import TARGETS
 from ogive.dtypes import FLOATS, element_type
-from ogive.engine.computation import Element, make_ufunc
+from ogive.engine.computation import Element, Fused, make_ufunc
 from ogive.engine.row_formulas import reduction
 from ogive.engine.rows import RowFormula, RowFused, fits_a_kernel
 from ogive.runtime import kernels
@@ -166,3 +166,15 @@ def test_a_plan_of_rows_without_elements():
         plan, _ = plan_graph(GraphDescription(nodes), [x], [z])
         (result,) = plan.run([np.empty(shape, np.float32)])
         assert result.shape == shape
+
+
+def test_computations_of_one_identity_have_one_program():
+    """Whichever is called first, its kernel serves both: one has no retry that the other lacks."""
+    kind = element_type("float16")
+    softmax = RowFormula(ogive.softmax.computation(Signature((kind,), (kind,))).roots, (kind,), (kind,))
+    for step in (softmax, reduction("mean", kind, kind)):
+        fused = RowFused((kind,), frozenset(), ((step, (0,)),), (1,), (step.reduces,))
+        assert (fused.identity, fused.program) == (step.identity, step.program)
+    step = element_wise(ogive.gelu, kind)
+    fused = Fused((kind,), ((step, (0,)),), (1,))
+    assert (fused.identity, fused.program) == (step.identity, step.program)

@@ -25,6 +25,9 @@ BOUNDS = [
 ]
 IDS = [f"{name}{list(parameters.values()) or ''}" for name, parameters, *_ in BOUNDS]
 
+#: Exact derivatives in pairs of float32 that leave the fast contract nothing to gain (passes/cost.py): they are its own.
+AS_FAST = ("gelu", "swish")
+
 #: How far from a zero of a derivative results have a small absolute error only: 1.5 units of 2**-24.
 NEAR = 0.25
 
@@ -58,7 +61,7 @@ def test_errors_keep_to_the_bound(name, parameters, zero, bound):
     assert np.abs(got - wanted)[is_near].max(initial=0) <= 1.5 * 2.0**-24
     exact = slope.exact(x, **parameters)
     assert (np.signbit(got) == np.signbit(exact))[~is_near].all()
-    assert (got != exact).any()  # it is not the exact kernel
+    assert (got != exact).any() == (name not in AS_FAST)  # whether it is the exact kernel
 
 
 @pytest.mark.matrix(share=3)
@@ -173,9 +176,9 @@ def test_derivatives_have_the_contract_of_the_operator():
         assert ogive.vjp(operator).accuracy == operator.accuracy
     assert ogive.grad(ogive.gelu.fast) is ogive.grad(ogive.gelu).fast
     assert ogive.grad(ogive.grad(ogive.gelu.fast)).accuracy == "fast"
-    value, slope = ogive.value_and_grad(ogive.gelu.fast)(x)
-    assert value.tobytes() == ogive.gelu.fast(x).tobytes()
-    assert slope.tobytes() == ogive.grad(ogive.gelu).fast(x).tobytes()
+    value, slope = ogive.value_and_grad(ogive.mish.fast)(x)
+    assert value.tobytes() == ogive.mish.fast(x).tobytes()
+    assert slope.tobytes() == ogive.grad(ogive.mish).fast(x).tobytes()
     own = ogive.operator(lambda x, *, k=2.0: f.tanh(k * x))
     assert ogive.vjp(own.fast, ["x", "k"])(one, x)[0].tobytes() == ogive.vjp(own, ["x", "k"]).fast(one, x)[0].tobytes()
 
@@ -201,7 +204,7 @@ def test_gradients_of_jax_have_the_contract_of_the_operator():
     import ogive.jax
 
     x = np.random.default_rng(4).normal(size=3000).astype(np.float32)
-    for operator in (ogive.gelu, ogive.tanh):
+    for operator in (ogive.mish, ogive.tanh):
         for model in (operator, operator.fast):
             of_one = jax.grad(ogive.jax.function(model))
             slopes = jax.vmap(of_one)(x)

@@ -328,19 +328,19 @@ def test_arrays_that_are_no_tensors():
 def test_the_fast_contract_holds_for_gradients_too():
     from ogive.torch import fast
 
-    assert fast.swish is ogive_torch.wrap(ogive.swish.fast)
-    assert fast.swish is not ogive_torch.swish
+    assert fast.mish is ogive_torch.wrap(ogive.mish.fast)
+    assert fast.mish is not ogive_torch.mish
     assert ogive_torch.fast is fast
     leaf = torch.randn(1000, generator=torch.Generator().manual_seed(0)).requires_grad_()
     x, ones = leaf.detach().numpy(), np.ones(1000, np.float32)
-    y = fast.swish(leaf)
-    np.testing.assert_array_equal(y.detach().numpy(), ogive.swish.fast(x))
-    assert (y.detach().numpy() != ogive.swish(x)).any()
+    y = fast.mish(leaf)
+    np.testing.assert_array_equal(y.detach().numpy(), ogive.mish.fast(x))
+    assert (y.detach().numpy() != ogive.mish(x)).any()
     slope = torch.autograd.grad(y.sum(), leaf)[0].numpy()
-    np.testing.assert_array_equal(slope, ogive.vjp(ogive.swish).fast(ones, x))
-    assert (slope != ogive.vjp(ogive.swish)(ones, x)).any()
-    exact = ogive_torch.wrap(ogive.swish.exact)(leaf.detach())
-    np.testing.assert_array_equal(exact.numpy(), ogive.swish.exact(x))
+    np.testing.assert_array_equal(slope, ogive.vjp(ogive.mish).fast(ones, x))
+    assert (slope != ogive.vjp(ogive.mish)(ones, x)).any()
+    exact = ogive_torch.wrap(ogive.mish.exact)(leaf.detach())
+    np.testing.assert_array_equal(exact.numpy(), ogive.mish.exact(x))
 
 
 def test_a_learned_parameter_under_both_contracts():

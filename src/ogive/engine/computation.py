@@ -254,6 +254,7 @@ class Fused:
         return (
             len(self.steps) == 1
             and self.steps[0][1] == operands
+            and self.steps[0][0].inputs == self.inputs
             and self.results == (*range(count, count + len(self.steps[0][0].outputs)),)
         )
 
@@ -277,6 +278,8 @@ class Fused:
 
     @cached_property
     def program(self) -> Program:
+        if self.is_one_step:  # computations of one identity have one program
+            return self.steps[0][0].program
         from ogive.passes.fuse import fuse
 
         return fuse(self.inputs, programs(self.steps), self.results)

@@ -139,13 +139,17 @@ class RowFused:
         first = len(self.inputs)
         return self.row_inputs | {first + i for i, is_of_row in enumerate(self.row_results) if is_of_row}
 
+    @property
+    def is_one_step(self) -> bool:
+        """Whether it is its only step, operand for operand."""
+        step, operands = self.steps[0]
+        is_plain = isinstance(step, RowFormula) and (*operands, *self.results) == (*range(len(self.inputs) + 1),)
+        return len(self.steps) == 1 and is_plain and step.inputs == self.inputs and not self.row_inputs
+
     @cached_property
     def identity(self) -> str:
-        step, operands = self.steps[0]
-        count = len(self.inputs)
-        is_plain = isinstance(step, RowFormula) and (*operands, *self.results) == (*range(count + 1),)
-        if len(self.steps) == 1 and is_plain and not self.row_inputs:
-            return step.identity
+        if self.is_one_step:
+            return self.steps[0][0].identity
         lines = [f"rows {[t.name for t in self.inputs]} {sorted(self.row_inputs)} -> {list(self.results)}"]
         lines += [f"{list(operands)}: {step.identity}" for step, operands in self.steps]
         return "\n".join(lines)
@@ -158,7 +162,10 @@ class RowFused:
     def program(self) -> Program:
         from ogive.passes.fuse_rows import fuse_rows
 
-        made = fuse_rows(self.inputs, self.row_inputs, programs(self.steps), self.results)
+        if self.is_one_step:  # computations of one identity have one program
+            made = self.steps[0][0].program
+        else:
+            made = fuse_rows(self.inputs, self.row_inputs, programs(self.steps), self.results)
         if made.row_operands != self.row_operands:
             raise ValueError("RowFused: a result has another shape than was said")
         return made
