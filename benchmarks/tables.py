@@ -314,7 +314,7 @@ _MAKERS = {
     "softmax": ("Rows", _by_peer),
     "layouts": ("Broadcast and strided", _by_peer),
     "copy": ("Next to a copy", _by_peer),
-    "xnnpack": ("Beside XNNPACK, and cycles for 16 elements", _cycles),
+    "xnnpack": ("The times of XNNPACK, and cycles for 16 elements", _cycles),
     "models": ("Models", _models),
     "price": ("Nanoseconds an element", _prices),
     "start": ("Starting", _starts),
