@@ -3,7 +3,6 @@
 import itertools
 
 import numpy as np
-import pytest
 from hypothesis import strategies as st
 
 from ogive.catalog import OPERATORS
@@ -35,17 +34,6 @@ def _loops():
         sizes = tuple(t.itemsize for t in signature.inputs), tuple(t.itemsize for t in signature.outputs)
         found.setdefault((sizes, is_curved, signature.inputs[0].is_float), (op, signature))
     return [*found.values()]
-
-
-#: Results of float64 lie within 0.51 units. Half of an odd subnormal number, and next to nothing less, is a tie that the
-#: kernel with constant parameters decides and the one with open parameters does not.
-OTHER_BITS_WITH_OPEN_PARAMETERS = {"scaled_tanh-float64"}
-
-
-def expect_other_bits_with_open_parameters(op, signature, request):
-    if named([(op, signature)])[0] in OTHER_BITS_WITH_OPEN_PARAMETERS:
-        reason = "ties of subnormal numbers of float64 are decided with constant parameters alone"
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
 
 LOOPS = _loops()

@@ -23,7 +23,6 @@ from tests.inputs import (
     CASES,
     OF_ROWS,
     assert_same_bits,
-    expect_other_bits_with_open_parameters,
     named,
     operands,
     random_values,
@@ -41,8 +40,7 @@ def program(op, signature):
 @pytest.mark.matrix(share=40)
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda t: t.name)
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
-def test_same_bits_on_every_instruction_set(op, signature, target, request):
-    expect_other_bits_with_open_parameters(op, signature, request)
+def test_same_bits_on_every_instruction_set(op, signature, target):
     compiled, required = program(op, signature)
     arrays = operands(signature, 3000)
     result = make_ufunc(op.name, compiled, target)(*arrays)
