@@ -27,7 +27,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table as Printed
 
 import ogive
-from benchmarks import cliffs, startup, torch_calls
+from benchmarks import cliffs, startup, torch_calls, torch_networks
 from benchmarks.cases import ARRAY_SECTIONS, Case, cases
 from benchmarks.kernels import digest_of
 from benchmarks.measure import COMPARED, Contestants, Outcome
@@ -37,7 +37,7 @@ from benchmarks.peers import PEERS, installed, of_section
 from benchmarks.tables import Table, tables, written
 
 #: Those that measure by themselves.
-BY_THEMSELVES = startup.SECTIONS | torch_calls.SECTIONS
+BY_THEMSELVES = startup.SECTIONS | torch_calls.SECTIONS | torch_networks.SECTIONS
 SECTIONS = (*ARRAY_SECTIONS, "models", *BY_THEMSELVES, "cliffs")
 
 #: Rounds of a full run and of a quick one.

@@ -270,6 +270,16 @@ def _layers(title: str, rows: list[Row]) -> list[Table]:
     return [Table(title, ["operator", "elements", "eager torch", "exact", "fast"], lines, summary)]
 
 
+def _networks(title: str, rows: list[Row]) -> list[Table]:
+    """The cost of each in multiples of torch's own, and root mean square errors."""
+    lines: list[list[str]] = []
+    for row in rows:
+        seconds, errors = row["seconds"], [f"{row['errors'][peer]:.2e}" for peer in ("eager", "ogive", "fast")]
+        shown = [f"{seconds[ours] / seconds['eager']:.2f}" for ours in ("ogive", "fast")]
+        lines.append([row["name"], row["what"], duration(seconds["eager"]), *shown, " / ".join(errors)])
+    return [Table(title, ["network", "run", "torch", "exact", "fast", "errors of torch, exact, fast"], lines)]
+
+
 def _times(seconds: dict[str, float], peer: str, ours: str) -> str:
     return f"{seconds[peer] / seconds[ours]:.2f}x" if peer in seconds and ours in seconds else "-"
 
@@ -323,6 +333,7 @@ _MAKERS = {
     "cliffs": ("The price of an element by the data", _cliffs),
     "torch-calls": ("Short calls beside torch: how many times as long torch takes", _torch),
     "torch-layers": ("Forward plus backward in multiples of eager torch", _layers),
+    "torch-networks": ("Networks of torch with Ogive's activations, in multiples of torch", _networks),
     "torch": ("ogive.torch beside torch: how many times as long torch takes", _torch),
 }
 

@@ -203,6 +203,14 @@ def test_the_table_of_models_names_the_cells_that_peers_win():
     assert lost.rows == [["celu", "1000", "1 us 0.50x R", "0.75"]]
 
 
+def test_networks_of_torch_are_timed_with_their_errors():
+    seconds = {"eager": 1.0, "ogive": 1.25, "fast": 0.5}
+    errors = dict.fromkeys(seconds, 1e-7)
+    row = {"name": "mlp", "what": "eager", "elements": 16, "seconds": seconds, "errors": errors}
+    (table,) = tables("torch-networks", [row])
+    assert table.rows == [["mlp", "eager", "1.00 s", "1.25", "0.50", "1.00e-07 / 1.00e-07 / 1.00e-07"]]
+
+
 def test_figures_of_other_kernels_are_left_out():
     case = {"section": "float32", "operator": "celu", "dtype": "float32"}
     now = digest_of(case)
