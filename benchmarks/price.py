@@ -48,6 +48,16 @@ def _is_built(root: Path) -> bool:
 BUILT = HERE if _is_built(HERE) else None
 
 
+#: A child with a checkout finds the package by PYTHONPATH: an editable installation would be found before any path.
+_START = """
+import sys
+if "--old" in sys.argv:
+    sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
+from benchmarks.price import main
+main()
+"""
+
+
 class Checkout:
     """A process that computes with the package of one checkout, or of None with the installed one."""
 
@@ -55,7 +65,7 @@ class Checkout:
         paths = os.pathsep.join(str(path) for path in ((HERE,) if root is None else (root / "src", HERE)))
         environment = {**os.environ, "PYTHONPATH": paths, "OGIVE_NUM_THREADS": "1", "OGIVE_ACCURACY": accuracy}
         environment |= {"OGIVE_CACHE": str((root or HERE) / "build" / "cache"), "OGIVE_PACKS": "off"}
-        command = [sys.executable, "-m", "benchmarks.price", "--serve", *(() if root is None else ("--old", str(root)))]
+        command = [sys.executable, "-c", _START, "--serve", *(() if root is None else ("--old", str(root)))]
         self.process = subprocess.Popen(
             command, env=environment, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -73,8 +83,6 @@ class Checkout:
 
 def _serve(root: Path | None) -> None:
     """Prepare a case, then time it whenever asked to; answer with seconds a call, or None where there is no such case."""
-    if root is not None:  # an editable installation is found before any path
-        sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
     import ogive
 
     if root is not None and not Path(ogive.__file__).is_relative_to(root.resolve()):
