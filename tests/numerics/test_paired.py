@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,11 +36,13 @@ from ogive.numerics.elementary.paired_functions import (
     exponential_of_row,
     logistic_slope,
     mish_gate,
+    mish_slope,
+    softplus_tail,
     tanh_slope,
 )
 from ogive.numerics.interval import Interval
 from ogive.numerics.paired import LARGEST_SHARE, LOST, Paired, PairedArithmetic, U, Unpaired
-from ogive.passes.paired_results import PairedReals
+from ogive.passes.paired_results import PairedReals, known_patterns
 from ogive.program import Program
 from ogive.runtime.kernels import make_ufunc
 from tests.numerics.bounded_kernel import Kinds, drawn, exactly, operand
@@ -303,6 +306,48 @@ def test_few_usual_results_are_left_to_float64_and_no_zeros(op: Any) -> None:
     values, doubts = run([*made.results, test], zeros)
     assert not doubts.any()
     assert np.array_equal(values.view(np.uint32), op(zeros).view(np.uint32))
+
+
+def tanh_of_softplus(x: Any) -> Any:
+    return x * ogive.formula.tanh(ogive.softplus.function(x, steepness=1.0))
+
+
+def logistic_of_both(x: Any) -> Any:
+    return ogive.formula.logistic(x) * ogive.formula.logistic(-x)
+
+
+#: Rules of parts of formulas, or their tables; operators, derivatives and formulas that have to take them; a choice.
+OF_PARTS = (
+    (softplus_tail, (ogive.softplus, ogive.log_sigmoid), {}),
+    (mish_gate, (ogive.mish, tanh_of_softplus, WRITTEN[0]), {}),
+    (mish_slope, (ogive.grad(ogive.mish),), {}),
+    (tanh_slope, (ogive.grad(ogive.tanh), ogive.grad(ogive.scaled_tanh), ogive.grad(ogive.softcap)), {}),
+    (logistic_slope, (ogive.grad(ogive.sigmoid), logistic_of_both), {}),
+    (LOGISTIC_GATE_SLOPE, (ogive.grad(ogive.swish), ogive.grad(ogive.swiglu)), {}),
+    (NORMAL_SLOPE, (ogive.grad(ogive.gelu), ogive.grad(ogive.geglu)), {"approximate": "none"}),
+    (TANH_GATE_SLOPE, (ogive.grad(ogive.gelu), ogive.grad(ogive.geglu)), {"approximate": "tanh"}),
+    (NORMAL_TAIL, (ogive.gelu,), {"approximate": "none"}),
+    (TANH_GATE, (ogive.gelu, ogive.geglu), {"approximate": "tanh"}),
+)
+
+
+def test_formulas_are_the_patterns_that_have_rules() -> None:
+    """A pattern copies a formula of the catalogue: where they part nothing is wrong, but slower."""
+    for rule, formulas, choice in OF_PARTS:
+        for formula in formulas:
+            op = formula if isinstance(formula, ogive.Operator) else ogive.operator(types=["float32"])(formula)
+            signature = next(s for s in op.signatures if {*s.inputs, *s.outputs} == {SINGLE})
+            numbers = {p.name: 2.0 if p.is_required else p.default for p in op.numeric_parameters}
+            program = op.program(signature, **numbers, **choice)
+            parts = PairedReals(program.inputs, program.source.formulas).parts.values()
+            assert rule in {named(part.rule) for part in parts if part}, (formula, choice)
+            assert program.paired is not None, (formula, choice)
+    assert {rule for rule, *_ in OF_PARTS} == {named(rule) for _, rule in known_patterns()}
+
+
+def named(rule: Any) -> Any:
+    """The rule, or its table."""
+    return rule.args[0] if isinstance(rule, partial) else rule
 
 
 def test_infinite_results_of_exp_are_decided_in_pairs() -> None:

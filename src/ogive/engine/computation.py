@@ -36,12 +36,13 @@ __all__ = [
     "cast",
     "kernel_of",
     "make_ufunc",
+    "only_step",
     "programs",
     "under",
 ]
 
 
-C = TypeVar("C")
+C = TypeVar("C", bound="Compilable")
 
 
 class Compilable(Protocol):
@@ -246,30 +247,22 @@ class Fused:
     def parameter_count(self) -> int:
         return sum(step.parameter_count for step, _ in self.steps)
 
-    @property
-    def is_one_step(self) -> bool:
-        """Whether it is its only step, operand for operand."""
-        operands = tuple(range(len(self.inputs)))
-        count = len(self.inputs)
-        return (
-            len(self.steps) == 1
-            and self.steps[0][1] == operands
-            and self.steps[0][0].inputs == self.inputs
-            and self.results == (*range(count, count + len(self.steps[0][0].outputs)),)
-        )
+    @cached_property
+    def only_step(self) -> Computation | None:
+        return only_step(self.inputs, self.steps, self.results)
 
     @cached_property
     def identity(self) -> str:
-        if self.is_one_step:
-            return self.steps[0][0].identity
+        if self.only_step is not None:
+            return self.only_step.identity
         lines = [f"{[t.name for t in self.inputs]} -> {list(self.results)}"]
         lines += [f"{list(operands)}: {step.identity}" for step, operands in self.steps]
         return "\n".join(lines)
 
     @cached_property
     def key(self) -> Hashable:
-        if self.is_one_step:
-            return self.steps[0][0].key
+        if self.only_step is not None:
+            return self.only_step.key
         return self.inputs, self.results, *((step.key, operands) for step, operands in self.steps)
 
     @cached_property
@@ -278,11 +271,22 @@ class Fused:
 
     @cached_property
     def program(self) -> Program:
-        if self.is_one_step:  # computations of one identity have one program
-            return self.steps[0][0].program
+        if self.only_step is not None:  # computations of one identity have one program
+            return self.only_step.program
         from ogive.passes.fuse import fuse
 
         return fuse(self.inputs, programs(self.steps), self.results)
+
+
+def only_step(
+    inputs: tuple[ElementType, ...], steps: Sequence[tuple[C, tuple[int, ...]]], results: tuple[int, ...]
+) -> C | None:
+    """The only step, where there is one, of these operands and with these results; None elsewhere."""
+    if len(steps) != 1:
+        return None
+    ((step, operands),) = steps
+    is_whole = (*operands, *results) == (*range(len(inputs) + len(step.outputs)),)
+    return step if is_whole and step.inputs == inputs else None
 
 
 def programs(steps: Iterable[tuple[Compilable, tuple[int, ...]]]) -> list[tuple[Program, tuple[int, ...]]]:

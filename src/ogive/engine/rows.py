@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.engine.computation import Computation, programs
+from ogive.engine.computation import Computation, only_step, programs
 from ogive.expression import REDUCTIONS, Expression, python, walk
 from ogive.forking import cached_property
 
@@ -139,17 +139,15 @@ class RowFused:
         first = len(self.inputs)
         return self.row_inputs | {first + i for i, is_of_row in enumerate(self.row_results) if is_of_row}
 
-    @property
-    def is_one_step(self) -> bool:
-        """Whether it is its only step, operand for operand."""
-        step, operands = self.steps[0]
-        is_plain = isinstance(step, RowFormula) and (*operands, *self.results) == (*range(len(self.inputs) + 1),)
-        return len(self.steps) == 1 and is_plain and step.inputs == self.inputs and not self.row_inputs
+    @cached_property
+    def only_step(self) -> RowFormula | None:
+        step = None if self.row_inputs else only_step(self.inputs, self.steps, self.results)
+        return step if isinstance(step, RowFormula) else None
 
     @cached_property
     def identity(self) -> str:
-        if self.is_one_step:
-            return self.steps[0][0].identity
+        if self.only_step is not None:
+            return self.only_step.identity
         lines = [f"rows {[t.name for t in self.inputs]} {sorted(self.row_inputs)} -> {list(self.results)}"]
         lines += [f"{list(operands)}: {step.identity}" for step, operands in self.steps]
         return "\n".join(lines)
@@ -162,8 +160,8 @@ class RowFused:
     def program(self) -> Program:
         from ogive.passes.fuse_rows import fuse_rows
 
-        if self.is_one_step:  # computations of one identity have one program
-            made = self.steps[0][0].program
+        if self.only_step is not None:  # computations of one identity have one program
+            made = self.only_step.program
         else:
             made = fuse_rows(self.inputs, self.row_inputs, programs(self.steps), self.results)
         if made.row_operands != self.row_operands:

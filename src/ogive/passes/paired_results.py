@@ -68,7 +68,7 @@ from ogive.passes.row_numbers import rest_of_largest, summed_exponential
 from ogive.passes.tested_rows import TestedRows, UnboundedError
 from ogive.program import Program, Summation, stored_operand
 
-__all__ = ["before", "paired_results", "paired_rows"]
+__all__ = ["before", "known_patterns", "paired_results", "paired_rows"]
 
 #: The limit of this level's cost, as a share of what float64 costs.
 WORTHWHILE = 0.9
@@ -124,10 +124,27 @@ class PairedReals:
     ) -> None:
         self.m = PairedArithmetic(roundings)
         self.inputs = inputs
-        self.arguments = frozenset(n for current in walk(*roots) for n in _arguments(current))
+        self.parts: dict[Expression, KnownPart | None] = {}
+        self.arguments = frozenset(n for current in walk(*roots) for n in self.arguments_of(current))
         """The operands of functions: each lies where they have a rule, or the element is undecided."""
         self.powers = {ramp[1] for ramp in map(_ramp, walk(*roots)) if ramp is not None}
         """Parameters that have a rule where they are powers of two."""
+
+    def part(self, root: Expression) -> KnownPart | None:
+        """The part of a formula that this is; None of others."""
+        if root not in self.parts:
+            self.parts[root] = _part(root)
+        return self.parts[root]
+
+    def arguments_of(self, current: Expression) -> list[Expression]:
+        """The operand of a function, and what that is but for its sign; nothing for other nodes."""
+        part = self.part(current)
+        if not (current.operation.name in LIMITED if part is None else part.rule in LIMITED_PARTS):
+            return []
+        found = [current.operands[0] if part is None else part.operand]
+        while (below := _beneath(found[-1])) is not None:
+            found.append(below)
+        return found
 
     def tested(self, root: Expression) -> tuple[Expression, Expression | None]:
         """A result, and where it is undecided; None: nowhere."""
@@ -143,7 +160,7 @@ class PairedReals:
         ``compared``: the arguments that have decided a comparison on the way here.
         """
         m = self.m
-        if root.operation is ops.SELECT and _part(root) is None:
+        if root.operation is ops.SELECT and self.part(root) is None:
             condition, a, b = root.operands
             if (argument := self.far(condition)) is not None:
                 return self._chosen(a if self.decided(condition) else b, known, compared | {argument})
@@ -258,17 +275,6 @@ class PairedReals:
         return replace(found, interval=between, is_nonzero=is_nonzero, may_be_zero=None if is_nonzero else found.high)
 
 
-def _arguments(current: Expression) -> list[Expression]:
-    """The operand of a function, and what that is but for its sign; nothing for other nodes."""
-    part = _part(current)
-    if not (current.operation.name in LIMITED if part is None else part.rule in LIMITED_PARTS):
-        return []
-    found = [current.operands[0] if part is None else part.operand]
-    while (below := _beneath(found[-1])) is not None:
-        found.append(below)
-    return found
-
-
 def _beneath(root: Expression) -> Expression | None:
     """Where this is the same number but for its sign, and but for bounds beyond the range of all rules: that number."""
     if root.operation in (ops.NEGATE, ops.ABSOLUTE):
@@ -318,7 +324,7 @@ def _softplus(x: Term) -> Term:
 
 
 @lru_cache(maxsize=1)
-def _patterns() -> dict[Expression, Rule]:
+def known_patterns() -> list[tuple[Expression, Rule]]:
     """Parts of formulas that have a rule as a whole, as the catalogue, derivatives and people write them: of an operand of
     their own, and in the forms in which nothing cancels.
     """
@@ -340,14 +346,14 @@ def _patterns() -> dict[Expression, Rule]:
     tracing.depth += 1
     try:
         x = cast(Term, node(ops.INPUT, (), 0, Format.NUMBER))
-        return {root: rule for form, rule in parts for root in without_cancellation([fold(form(x))])}
+        return [(root, rule) for form, rule in parts for root in without_cancellation([fold(form(x))])]
     finally:
         tracing.depth -= 1
 
 
 def _part(root: Expression) -> KnownPart | None:
-    """The part of a formula that this is; None of others."""
-    for pattern, rule in _patterns().items():
+    """The same, by all patterns."""
+    for pattern, rule in known_patterns():
         if pattern.operation is root.operation and (bound := matched(pattern, root)) is not None:
             (operand,) = bound.values()
             return KnownPart(operand, rule)
@@ -416,7 +422,7 @@ class _PairedBranch:
         self.numbers: dict[Expression, Paired] = {}
         among = list(walk(root, operands=self.below))
         uses = Counter(operand for current in among for operand in self.below(current))
-        arguments = {n for current in among for n in _arguments(current)}
+        arguments = {n for current in among for n in reals.arguments_of(current)}
         chosen = {reals.far(n.operands[0]) for n in among if n.operation is ops.SELECT}
         compared = compared.union(n for n in chosen if n is not None)
         if not compared <= arguments:
@@ -455,7 +461,7 @@ class _PairedBranch:
 
     def below(self, current: Expression) -> Sequence[Expression]:
         """The operands of a node."""
-        if (part := _part(current)) is not None:
+        if (part := self.reals.part(current)) is not None:
             return (part.operand,)
         for several in (_ramp(current), _factors(current)):
             if several is not None:
@@ -479,7 +485,7 @@ class _PairedBranch:
         leaf = self.reals.leaf(root, self._lies)
         if leaf is not None:
             return leaf
-        part = _part(root)
+        part = self.reals.part(root)
         if part is not None:
             return part.rule(m, self.numbers[part.operand])
         ramp = _ramp(root)
