@@ -17,6 +17,7 @@ import numpy as np
 
 from benchmarks.cases import Case
 from ogive.peers.expressions import JAX, LITERT, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO, expression
+from ogive.peers.peer_functions import openvino_core
 
 __all__ = [
     "PEERS",
@@ -256,7 +257,7 @@ def by_openvino(model: bytes, case: Timed, arrays: Arrays, outs: Arrays) -> Prep
     """A model with inputs and outputs bound; the first output may be the first input, computed in place."""
     import openvino as ov
 
-    core = ov.Core()
+    core = openvino_core()
     settings = {
         "INFERENCE_PRECISION_HINT": "f32",
         "INFERENCE_NUM_THREADS": case.threads,
@@ -278,32 +279,9 @@ def _litert(case: Case, arrays: Arrays) -> Prepared | None:
     """One operator of XNNPACK, in a model of LiteRT's format."""
     if case.operator not in LITERT or case.in_place:
         return None
-    import flatbuffers
-    from ai_edge_litert import schema_py_generated as schema
     from ai_edge_litert.interpreter import Interpreter
 
-    kind, attributes = LITERT[case.operator]
-    code, graph, operator = schema.OperatorCodeT(), schema.SubGraphT(), schema.OperatorT()
-    code.builtinCode = getattr(schema.BuiltinOperator, kind)
-    code.deprecatedBuiltinCode, code.version = min(code.builtinCode, 127), 1
-    graph.tensors = []
-    for name, shape in (*zip(case.names, case.shapes, strict=True), ("result", case.result_shape)):
-        tensor = schema.TensorT()
-        tensor.name, tensor.shape, tensor.type, tensor.buffer = name, list(shape), schema.TensorType.FLOAT32, 0
-        graph.tensors.append(tensor)
-    graph.inputs, graph.outputs = list(range(len(arrays))), [len(arrays)]
-    operator.opcodeIndex, operator.inputs, operator.outputs = 0, graph.inputs, graph.outputs
-    if attributes:
-        options = f"{kind.title().replace('_', '')}Options"
-        operator.builtinOptionsType = getattr(schema.BuiltinOptions, options)
-        operator.builtinOptions = getattr(schema, f"{options}T")()
-        vars(operator.builtinOptions).update(attributes)
-    graph.operators = [operator]
-    model = schema.ModelT()
-    model.version, model.operatorCodes, model.subgraphs, model.buffers = 3, [code], [graph], [schema.BufferT()]
-    builder = flatbuffers.Builder()
-    builder.Finish(model.Pack(builder), b"TFL3")
-    interpreter = Interpreter(model_content=bytes(builder.Output()), num_threads=case.threads)
+    interpreter = Interpreter(model_content=_litert_model(case), num_threads=case.threads)
     interpreter.allocate_tensors()
     if not any(step["op_name"] == "DELEGATE" for step in interpreter._get_ops_details()):
         return None  # a kernel of LiteRT's own
@@ -311,6 +289,49 @@ def _litert(case: Case, arrays: Arrays) -> Prepared | None:
         interpreter.set_tensor(index, array)
     names = {"interpreter": interpreter}
     return Prepared("interpreter.invoke()", names, lambda: interpreter.get_tensor(len(arrays)).copy())
+
+
+def _litert_model(case: Case) -> bytes:
+    """A model with one subgraph: the operands, the operator, the result."""
+    import flatbuffers
+    from ai_edge_litert import schema_py_generated as schema
+
+    kind, attributes = LITERT[case.operator]
+    count = len(case.names)
+    graph = schema.SubGraphT()
+    graph.tensors = [_litert_tensor(*named) for named in zip(case.names, case.shapes, strict=True)]
+    graph.tensors.append(_litert_tensor("result", case.result_shape))
+    graph.inputs, graph.outputs = list(range(count)), [count]
+    graph.operators = [_litert_operator(kind, attributes, graph.inputs, graph.outputs)]
+    code = schema.OperatorCodeT()
+    code.builtinCode = getattr(schema.BuiltinOperator, kind)
+    code.deprecatedBuiltinCode, code.version = min(code.builtinCode, 127), 1
+    model = schema.ModelT()
+    model.version, model.operatorCodes, model.subgraphs, model.buffers = 3, [code], [graph], [schema.BufferT()]
+    builder = flatbuffers.Builder()
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def _litert_tensor(name: str, shape: Sequence[int]) -> Any:
+    from ai_edge_litert import schema_py_generated as schema
+
+    tensor = schema.TensorT()
+    tensor.name, tensor.shape, tensor.type, tensor.buffer = name, list(shape), schema.TensorType.FLOAT32, 0
+    return tensor
+
+
+def _litert_operator(kind: str, attributes: Mapping[str, object], inputs: list[int], outputs: list[int]) -> Any:
+    from ai_edge_litert import schema_py_generated as schema
+
+    operator = schema.OperatorT()
+    operator.opcodeIndex, operator.inputs, operator.outputs = 0, inputs, outputs
+    if attributes:
+        options = f"{kind.title().replace('_', '')}Options"
+        operator.builtinOptionsType = getattr(schema.BuiltinOptions, options)
+        operator.builtinOptions = getattr(schema, f"{options}T")()
+        vars(operator.builtinOptions).update(attributes)
+    return operator
 
 
 def _jax(case: Case, arrays: Arrays) -> Prepared | None:

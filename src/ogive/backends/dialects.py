@@ -36,7 +36,7 @@ class Dialect:
     name: str
     types: Mapping[Format, str]
     before: str
-    """The begin of a text: that sums and products stay apart, and the types."""
+    """The beginning of a text: that sums and products stay apart, and the types."""
     function: str
     """Stands before the result of a function of the text's own."""
     names: Mapping[str, str]

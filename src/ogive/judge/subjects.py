@@ -25,7 +25,7 @@ from ogive.golden.specification import Specification, find_operator
 from ogive.judge.evidence import Died, Fault, Outcome, result_shape
 from ogive.judge.library import DEFAULT_SIGNATURE, LibraryFunction, functions_of
 from ogive.peers.expressions import ONNX, TORCH, expression
-from ogive.peers.peer_functions import PEERS, function, version
+from ogive.peers.peer_functions import PEERS, function, openvino_core, version
 
 __all__ = [
     "DEFAULT_SIGNATURE",
@@ -274,8 +274,7 @@ def _onnxruntime(provider: str, spec: Specification, changed: Mapping[str, Any])
 
 
 def _openvino(device: str, spec: Specification, changed: Mapping[str, Any]) -> Callable[..., np.ndarray]:
-    ov = importlib.import_module("openvino")
-    core = ov.Core()
+    core = openvino_core()
     if device.split(".")[0] not in core.available_devices:
         raise ArgumentError(message("openvino", f"there is no device {device!r}", ", ".join(core.available_devices)))
 
