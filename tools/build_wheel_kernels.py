@@ -105,7 +105,7 @@ def make_pack(
         if known["columns"]:
             _add(kernels, identity_of_columns(formula.identity), program, target, of_columns=True)
     files = {name: Path(path).read_bytes() for name, path in engine_files().items()}
-    return wheel_kernels.packed(by_likeness(kernels), by_likeness(repairs), files)
+    return wheel_kernels.packed(target, by_likeness(kernels), by_likeness(repairs), files)
 
 
 def by_likeness(kernels: Sequence[wheel_kernels.Packed]) -> list[wheel_kernels.Packed]:

@@ -9,20 +9,9 @@ standards' front ends, which are loaded when they are first wanted. Importing th
 """
 
 from ogive import formula
-from ogive.catalog import OPERATORS as _OPERATORS
-from ogive.catalog.activations import *
+from ogive.catalog import PLACES as _OPERATORS
+from ogive.catalog import load as _load
 from ogive.catalog.aliases import ALIASES, named
-from ogive.catalog.arithmetic import *
-from ogive.catalog.bits import *
-from ogive.catalog.clipping import *
-from ogive.catalog.functions import *
-from ogive.catalog.gated import *
-from ogive.catalog.logic import *
-from ogive.catalog.more_activations import *
-from ogive.catalog.normalisation import *
-from ogive.catalog.rounding import *
-from ogive.catalog.rowwise import *
-from ogive.catalog.trigonometry import *
 from ogive.errors import OgiveError
 from ogive.operator import ADVISERS, Operator, operator
 from ogive.row_operator import RowOperator, RowReduction, row_operator
@@ -80,12 +69,11 @@ _PLACES = {
 
 
 def _parameter_here(operator: str, theirs: str) -> str:
-    from ogive.catalog import OPERATORS
     from ogive.catalog.other_names import parameter_here  # only calls that fail need it
 
     if theirs in ("accuracy", "fast"):
         operator = operator.removesuffix(".fast")
-        place = "ogive." if operator in OPERATORS else ""
+        place = "ogive." if operator in _OPERATORS else ""
         return f"Write {place}{operator}.fast(...) for the fast contract, and {place}{operator}(...) for the exact one"
     return parameter_here(operator, theirs)
 
@@ -103,8 +91,8 @@ def __getattr__(name: str) -> object:
             return import_module(f"ogive.{name}")
         except MissingPackageError as error:  # hasattr() asks too, and takes only an AttributeError for a no
             raise MissingNameError(str(error)) from error
-    if name in ALIASES:
-        globals()[name] = found = named(name)
+    if name in _OPERATORS or name in ALIASES:
+        globals()[name] = found = _load(name) if name in _OPERATORS else named(name)
         return found
     if name in _FUNCTIONS:
         from importlib import import_module

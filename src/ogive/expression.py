@@ -10,9 +10,9 @@ ogive.operations lists every kind of node of both stages.
 
 from __future__ import annotations
 
+import _thread
 import math
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
@@ -102,7 +102,7 @@ class Expression:
         return node, (str(self.operation), self.operands, self.attribute, self.format)
 
 
-class _Tracing(threading.local):
+class _Tracing(_thread._local):
     """Whether a formula is being traced in this thread."""
 
     depth = 0

@@ -11,8 +11,8 @@ runtime/native/fork.c does this, because Ctrl-C would break off a hook that is w
 from __future__ import annotations
 
 import _imp
+import _thread  # `threading`, which has the same locks, takes a hundredth of NumPy's time to import
 import os
-import threading
 import weakref
 from collections.abc import Callable
 from importlib import _bootstrap
@@ -25,7 +25,7 @@ __all__ = ["cached_property", "hold_over_fork", "lock", "no_fork"]
 _T = TypeVar("_T")
 
 #: ``with no_fork:`` is for one thread at a time, and no other thread forks meanwhile.
-no_fork = threading.RLock()
+no_fork = _thread.RLock()
 
 #: How many seconds a fork waits for other threads that load modules. A thread that loads one for ever must not stop it.
 LONGEST_WAIT = 10.0
@@ -40,12 +40,12 @@ def hold_over_fork(other: Any) -> None:
         _held.append(other)
 
 
-def lock() -> threading.Lock:
+def lock() -> _thread.LockType:
     """A lock that is not locked in the child of a fork.
 
     The data that it guards must be in order between any two Python instructions, as a dictionary with finished entries is.
     """
-    made = threading.Lock()
+    made = _thread.allocate_lock()
     _locks.add(weakref.ref(made, _locks.discard))
     return made
 

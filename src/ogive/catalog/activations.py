@@ -19,33 +19,6 @@ from ogive.formula import where
 from ogive.operator import operator
 from ogive.signature import NONZERO
 
-__all__ = [
-    "celu",
-    "elu",
-    "gelu",
-    "hard_sigmoid",
-    "hard_swish",
-    "identity",
-    "leaky_relu",
-    "linear",
-    "mish",
-    "parametric_hard_swish",
-    "parametric_softplus",
-    "prelu",
-    "relu",
-    "relu_grad",
-    "scaled_tanh",
-    "selu",
-    "shrink",
-    "sigmoid",
-    "softplus",
-    "softsign",
-    "swiglu",
-    "swish",
-    "tanh",
-    "thresholded_relu",
-]
-
 #: Far beyond the argument at which exp() is zero times any number, in every format.
 FAR = 2000
 

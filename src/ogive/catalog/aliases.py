@@ -13,7 +13,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ogive.catalog import OPERATORS
+from ogive.catalog import load
 from ogive.operator import Operator
 
 __all__ = ["ALIASES", "Alias", "Own", "named", "written_call"]
@@ -108,7 +108,7 @@ ALIASES: dict[str, Alias] = {
 def named(name: str) -> Operator:
     """The operator that an alias names."""
     alias = ALIASES[name]
-    base = OPERATORS[alias.operator]
+    base = load(alias.operator)
     return _bound(name, alias, base) if alias.values else base
 
 
@@ -149,7 +149,7 @@ def _documentation(name: str, alias: Alias, base: Operator) -> str:
 def written_call(alias: Alias) -> str:
     """The call of the operator that an alias stands for."""
     values = [f"{key}={value.name if isinstance(value, Own) else _shown(value)}" for key, value in alias.values.items()]
-    return f"{alias.operator}({', '.join([*OPERATORS[alias.operator].tensors[:1], *values])})"
+    return f"{alias.operator}({', '.join([*load(alias.operator).tensors[:1], *values])})"
 
 
 def _shown(value: Any) -> str:

@@ -14,29 +14,6 @@ from ogive import formula as f
 from ogive.dtypes import FLOATS, NUMBERS, SIGNED
 from ogive.operator import operator
 
-__all__ = [
-    "abs",
-    "add",
-    "difference_square",
-    "div",
-    "erf",
-    "exp",
-    "log",
-    "max",
-    "mean",
-    "min",
-    "mod",
-    "modulus_floor",
-    "modulus_truncate",
-    "mul",
-    "neg",
-    "pow",
-    "reciprocal",
-    "sign",
-    "sqrt",
-    "sub",
-]
-
 
 @operator(types=NUMBERS, modular=True, onnx="Abs", directml="ELEMENT_WISE_ABS")
 def abs(x: Any) -> Any:

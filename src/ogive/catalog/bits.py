@@ -8,8 +8,6 @@ from ogive import formula as f
 from ogive.dtypes import ELEMENT_TYPES, INTEGERS, UNSIGNED
 from ogive.operator import operator
 
-__all__ = ["bit_count", "bit_shift_left", "bit_shift_right", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor"]
-
 
 @operator(types=INTEGERS, result=ELEMENT_TYPES["uint8"], modular=True, directml="ELEMENT_WISE_BIT_COUNT")
 def bit_count(x: Any) -> Any:

@@ -17,8 +17,6 @@ from ogive.errors import ArgumentError, ParameterError, by_position, message
 from ogive.operator import Operator, operator
 from ogive.signature import ANY, Constraint, Signature, in_order
 
-__all__ = ["clamp", "clamp_grad", "clip", "clip_grad", "threshold"]
-
 BOUNDS = ("min", "max")
 
 

@@ -12,33 +12,6 @@ from ogive import formula as f
 from ogive.dtypes import BOOLEAN, NUMBERS
 from ogive.operator import operator
 
-__all__ = [
-    "cbrt",
-    "copysign",
-    "erfc",
-    "erfinv",
-    "exp2",
-    "expm1",
-    "fmax",
-    "fmin",
-    "heaviside",
-    "hypot",
-    "isfinite",
-    "log1mexp",
-    "log1p",
-    "log2",
-    "log10",
-    "log_ndtr",
-    "logaddexp",
-    "logaddexp2",
-    "logit",
-    "ndtr",
-    "not_equal",
-    "rsqrt",
-    "square",
-    "trunc",
-]
-
 
 @operator
 def cbrt(x: Any) -> Any:

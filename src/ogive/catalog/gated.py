@@ -8,8 +8,6 @@ from ogive.catalog import activations
 from ogive.catalog.glu_halves import of_halves
 from ogive.formula import absolute, copy_sign, exp, log_2, log_ndtr, maximum, minimum, where
 
-__all__ = ["geglu", "glu", "reglu"]
-
 
 def _gated_by_gelu(a: Any, b: Any, approximate: str, far_below: float) -> Any:
     """``gelu(a) * b``, with the logarithm of gelu(a) far below: there it is too small for most formats, the result is not."""

@@ -8,21 +8,6 @@ from ogive import formula as f
 from ogive.dtypes import BOOLEAN, NUMBERS
 from ogive.operator import operator
 
-__all__ = [
-    "equal",
-    "greater",
-    "greater_or_equal",
-    "isinf",
-    "isnan",
-    "less",
-    "less_or_equal",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "where",
-]
-
 
 @operator(types=(*NUMBERS, BOOLEAN), result=BOOLEAN, onnx="Equal", directml="ELEMENT_WISE_LOGICAL_EQUALS")
 def equal(a: Any, b: Any) -> Any:

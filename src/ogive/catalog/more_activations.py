@@ -14,21 +14,6 @@ from ogive.formula import where
 from ogive.operator import operator
 from ogive.signature import NONZERO, NOT_NEGATIVE
 
-__all__ = [
-    "hard_mish",
-    "log_sigmoid",
-    "serf",
-    "snake",
-    "softcap",
-    "sparse_plus",
-    "sparse_sigmoid",
-    "squareplus",
-    "star_relu",
-    "tanhshrink",
-    "xielu",
-]
-
-
 #: x - tanh(x) is x**3 N(x**2) / D(x**2) below 1, to 71 bits: the tenth convergent of the continued fraction of tanh. All
 #: coefficients are positive, so that nothing cancels.
 TANHSHRINK_ABOVE = (4583103525, 349188840, 6891885, 42900, 65)

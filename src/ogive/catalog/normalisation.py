@@ -15,15 +15,6 @@ from ogive.operator import operator
 from ogive.row_operator import row_operator
 from ogive.signature import NOT_NEGATIVE
 
-__all__ = [
-    "batch_normalization",
-    "layer_normalization",
-    "lp_normalization",
-    "mean_variance_normalization",
-    "rms_normalization",
-    "standardize",
-]
-
 
 def mean_of_row(x: Any) -> Any:
     """The mean of a row."""

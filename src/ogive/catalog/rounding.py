@@ -8,8 +8,6 @@ from ogive import formula as f
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.operator import operator
 
-__all__ = ["ceil", "dequantize_linear", "floor", "quantize_linear", "quantized_linear_add", "round"]
-
 
 @operator(onnx="Ceil", directml="ELEMENT_WISE_CEIL")
 def ceil(x: Any) -> Any:

@@ -14,8 +14,6 @@ from ogive.formula import where
 from ogive.limits import is_infinite
 from ogive.row_operator import row_operator
 
-__all__ = ["cross_entropy", "hardmax", "log_softmax", "logmeanexp", "logsumexp", "softmax", "softmin", "sparsemax"]
-
 #: Elements of -inf take no part, and become 0.
 NOTHING = (-math.inf, 0.0)
 

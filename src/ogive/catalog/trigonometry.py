@@ -10,8 +10,6 @@ from typing import Any
 from ogive import formula as f
 from ogive.operator import operator
 
-__all__ = ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "sin", "sinh", "tan"]
-
 
 @operator(onnx="Acos", directml="ELEMENT_WISE_ACOS")
 def acos(x: Any) -> Any:
