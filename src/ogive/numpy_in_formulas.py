@@ -162,8 +162,7 @@ def _call(
     if function is None:
         way_out = WAYS_OUT.get(name) or _instead(name)
         raise FormulaError(
-            f"the formula calls {called}, which has no meaning for an expression: it stands for one element, "
-            f"or ogive.formula has no such function. {way_out}"
+            f"the formula calls {called}; allowed: functions of one element, as ogive.formula has them. {way_out}"
         )
     if keywords and not takes_keywords:
         raise FormulaError(

@@ -141,7 +141,7 @@ def test_show_takes_the_names_of_both_standards(ogive, name):
     [
         ("mul", "bound       exact: nothing is rounded before the result is"),
         ("tanh", "bound       static: off by at most 2**-39."),
-        ("gelu", "of itself, and what is computed beside each value, because numbers may cancel"),
+        ("gelu", "running: computed for each element, because numbers may cancel; besides 2**-"),
     ],
 )
 def test_show_says_what_kind_of_bound_float32_results_have(ogive, name, text):

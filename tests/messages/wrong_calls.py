@@ -669,19 +669,19 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "SciPy's function of another name",
             "from scipy import special; ogive.operator(lambda x: special.expit(x))",
             "FormulaError",
-            "<lambda>: the formula calls scipy.special.expit, which has no meaning for an expression: it stands for one element, or ogive.formula has no such function. Write ogive.sigmoid. In call.py, line 1: from scipy import special; ogive.operator(lambda x: special.expit(x))",
+            "<lambda>: the formula calls scipy.special.expit; allowed: functions of one element, as ogive.formula has them. Write ogive.sigmoid. In call.py, line 1: from scipy import special; ogive.operator(lambda x: special.expit(x))",
         ),
         (
             "a function of a module of NumPy",
             "ogive.operator(lambda x: np.linalg.norm(x))",
             "FormulaError",
-            "<lambda>: the formula calls numpy.linalg.norm, which has no meaning for an expression: it stands for one element, or ogive.formula has no such function. Use sqrt(row_sum(x * x)) of ogive.formula for a row, in @ogive.row_operator(). In call.py, line 1: ogive.operator(lambda x: np.linalg.norm(x))",
+            "<lambda>: the formula calls numpy.linalg.norm; allowed: functions of one element, as ogive.formula has them. Use sqrt(row_sum(x * x)) of ogive.formula for a row, in @ogive.row_operator(). In call.py, line 1: ogive.operator(lambda x: np.linalg.norm(x))",
         ),
         (
             "a function of SciPy that Ogive lacks",
             "from scipy import special; ogive.operator(lambda x: special.gamma(x))",
             "FormulaError",
-            "<lambda>: the formula calls scipy.special.gamma, which has no meaning for an expression: it stands for one element, or ogive.formula has no such function. See help(ogive.formula) for the functions that there are. In call.py, line 1: from scipy import special; ogive.operator(lambda x: special.gamma(x))",
+            "<lambda>: the formula calls scipy.special.gamma; allowed: functions of one element, as ogive.formula has them. See help(ogive.formula) for the functions that there are. In call.py, line 1: from scipy import special; ogive.operator(lambda x: special.gamma(x))",
         ),
         (
             "an unknown module",
@@ -843,13 +843,13 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "numpy.sum",
             "ogive.operator(lambda x: np.sum(x))",
             "FormulaError",
-            "<lambda>: the formula calls numpy.sum, which has no meaning for an expression: it stands for one element, or ogive.formula has no such function. Use ogive.formula.row_sum for a row, in @ogive.row_operator(). In call.py, line 1: ogive.operator(lambda x: np.sum(x))",
+            "<lambda>: the formula calls numpy.sum; allowed: functions of one element, as ogive.formula has them. Use ogive.formula.row_sum for a row, in @ogive.row_operator(). In call.py, line 1: ogive.operator(lambda x: np.sum(x))",
         ),
         (
             "numpy.gcd",
             "ogive.operator(lambda x: np.gcd(x, 2))",
             "FormulaError",
-            "<lambda>: the formula calls numpy.gcd, which has no meaning for an expression: it stands for one element, or ogive.formula has no such function. See help(ogive.formula) for the functions that there are. In call.py, line 1: ogive.operator(lambda x: np.gcd(x, 2))",
+            "<lambda>: the formula calls numpy.gcd; allowed: functions of one element, as ogive.formula has them. See help(ogive.formula) for the functions that there are. In call.py, line 1: ogive.operator(lambda x: np.gcd(x, 2))",
         ),
         (
             "a keyword of NumPy's functions",
@@ -2241,7 +2241,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "an input that is missing",
             'cli("run", "relu.onnx")',
             "CommandLineError",
-            "status 2: ogive: relu.onnx: the input 'x' is missing. Give x: float32[N]",
+            "status 2: ogive: relu.onnx: the input 'x' is missing. Give --input x=FILE.npy, of float32[N]",
         ),
         (
             "an input that the model lacks",

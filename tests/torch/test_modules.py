@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from ogive.errors import ParameterError
+from ogive.errors import ArgumentError, ParameterError
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 ogive_torch = pytest.importorskip("ogive.torch")
@@ -376,8 +376,12 @@ def test_classes_of_both_contracts():
     assert type(pickle.loads(pickle.dumps(module))) is type(copy.deepcopy(module)) is nn.fast.CELU
     assert nn.fast.CELU.__doc__ == nn.CELU.__doc__
     assert nn.fast.CELU.__module__ == "ogive.torch.nn.fast"
-    with pytest.raises(AttributeError, match=r"module 'ogive.torch.nn' has no attribute 'RReLU'"):
-        _ = nn.RReLU
+    for name, way_out in ("RReLU", "Use torch.nn.RReLU"), ("Gelu", "Did you mean GELU?"):
+        with pytest.raises(AttributeError) as refused:
+            getattr(nn, name)
+        assert str(refused.value) == f"module 'ogive.torch.nn' has no attribute {name!r}. {way_out}"
+    with pytest.raises(ArgumentError, match=r"^softmax: 2 arguments .* Give all else by name: dim=, where=$"):
+        ogive_torch.softmax(torch.ones(2), 0)
 
 
 def test_a_compiled_model_of_fast_modules():

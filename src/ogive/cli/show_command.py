@@ -122,7 +122,7 @@ def _bound_text(bound: Bound) -> str:
     return {
         "exact": "exact: nothing is rounded before the result is",
         "static": f"static: off by at most {size} of itself{lost} before it is rounded to float32",
-        "running": f"running: {size} of itself{lost}, and what is computed beside each value, because numbers may cancel",
+        "running": f"running: computed for each element, because numbers may cancel; besides {size} of itself{lost}",
         "unknown": "",
     }[bound.kind]
 

@@ -277,13 +277,11 @@ def _named(operator: Operator, tensors: tuple[Any, ...], given: dict[str, Any]) 
     if len(tensors) > operator.inputs or not all(name in given for name in left):
         many = "tensor" if operator.inputs == 1 else "tensors"
         allowed = f"{operator.inputs} {many} ({', '.join(operator.tensors)})"
-        way_out = (
-            parameter_here(operator.base.name, "")
-            or f"Give all else by name: {', '.join(f'{p.name}=' for p in operator.parameters)}"
-        )
-        raise ArgumentError(
-            message(operator.name, by_position(len(tensors)), allowed, way_out if operator.parameters else "")
-        )
+        names = [p.name for p in operator.parameters]
+        names += ["dim" if name == "axis" else name for name in operator.keywords]
+        by_name = f"Give all else by name: {', '.join(f'{name}=' for name in names)}" if names else ""
+        way_out = parameter_here(operator.base.name, "") or by_name
+        raise ArgumentError(message(operator.name, by_position(len(tensors)), allowed, way_out))
     return (*tensors, *(given.pop(name) for name in left))
 
 

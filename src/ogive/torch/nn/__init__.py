@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 
 from ogive.catalog import OPERATORS
-from ogive.errors import UnsupportedError, message
+from ogive.errors import UnsupportedError, message, suggestion
 from ogive.torch import formulas
 from ogive.torch.tensor_functions import wrap
 
@@ -511,7 +511,8 @@ def under(accuracy: str, module: str) -> dict[str, type[torch.nn.Module]]:
 def __getattr__(name: str) -> Any:
     if name in ("exact", "fast"):  # loaded when they are used
         return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    way_out = f"Use torch.nn.{name}" if hasattr(torch.nn, name) else suggestion(name, __all__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + (f". {way_out}" if way_out else ""))
 
 
 def __dir__() -> list[str]:
