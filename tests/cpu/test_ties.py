@@ -93,3 +93,30 @@ def test_the_repair_moves_nothing_beside_an_infinity(op, kind):
     x = np.array([np.inf, -np.inf, 1.0], kind)
     result, is_open = repair(x)
     np.testing.assert_array_equal(result[is_open == 0], op(x)[is_open == 0])
+
+
+#: Numbers that are NaN: outside of a domain, or without a quotient.
+NOT_NUMBERS = {
+    "sqrt": lambda x: 2 + np.sqrt(-1 - x * x),
+    "log": lambda x: 9 + np.log(-1 - x * x),
+    "atanh": lambda x: np.arctanh(3e38 / x),
+    "0/0": lambda x: 3 + (x - x) / (x - x),
+}
+
+
+@pytest.mark.matrix(share=2)
+@pytest.mark.parametrize("name", NOT_NUMBERS)
+def test_a_number_that_is_chosen_beside_nan_keeps_its_bound(name):
+    """``where(a < nan, nan, a)`` is a: results beside ties, and comparisons that enclosures decide."""
+    none, kind = NOT_NUMBERS[name], element_type("float32")
+    near = float(np.float64(np.exp(-1.0)))
+    formulas = (
+        lambda x: -5 * np.where(np.arctanh(2 * x) < none(x), none(x), np.arctanh(2 * x)),
+        lambda x: np.where(np.where(np.exp(x) < none(x), none(x), np.exp(x)) < near, -1.0, 1.0),
+    )
+    odd = np.float32(1e-33) * (1 + np.arange(1, 64, 2, dtype=np.float32) * np.float32(2.0**-23))
+    for formula, x in zip(formulas, (odd, np.full(8, -1, np.float32)), strict=True):
+        op = ogive.operator(formula)
+        right = [enclosure.right_result(op.formula()[0], (float(v),), {}, kind)[0] for v in x]
+        with np.errstate(all="ignore"):
+            assert op(x).tolist() == right

@@ -453,7 +453,16 @@ class Bounded(Totals):
     def error_of_choice(self, choice: DoubleWord, a: DoubleWord, b: DoubleWord) -> Bound:
         if not choice.error.is_known or a.exponent or b.exponent:
             return choice.error
-        return self.error_of_extreme(choice, a, b)
+        error = self.error_of_extreme(choice, a, b)
+        is_nan = beyond_range.of_nan(a, b)
+        if is_nan is None:
+            return error
+        # The second number is chosen beside NaN, whatever it is: it keeps the bound that it has.
+        absolute = error.absolute
+        if absolute is not None:
+            own = choice.error.absolute or self.number(0.0)
+            absolute = self.select_(is_nan, own, absolute)
+        return replace(error, nan=choice.error.nan, absolute=absolute)
 
     def doubted_by_sign(self, magnitude: DoubleWord, sign: DoubleWord) -> DoubleWord:
         return self.doubted(magnitude, self.doubt_of(self.compare(ops.LESS, sign, self.wide(0.0))))

@@ -152,11 +152,12 @@ class RealLowering:
         return result
 
     def _interval_of_extreme(self, root: Expression) -> Interval:
-        """For the larger of two numbers both bounds are the larger ones."""
+        """For the larger of two numbers both bounds are the larger ones. But beside NaN the second one is chosen."""
         condition, a, b = root.operands
         extreme = min if condition.operands[0] is a else max
         first, second = self.numbers[a].interval, self.numbers[b].interval
-        return Interval(extreme(first.low, second.low), extreme(first.high, second.high))
+        found = Interval(extreme(first.low, second.low), extreme(first.high, second.high))
+        return found if a.operation == ops.CONSTANT else found | second
 
     def _parameter(self, root: Expression) -> DoubleWord:
         value, m = node(ops.PARAMETER, (), root.attribute, Format.F64), self.m
