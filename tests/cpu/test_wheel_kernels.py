@@ -147,9 +147,9 @@ def test_a_pack_that_was_cut_off(installed, made, keep):
     assert keep < 0 or load(formulas()[0]) is None
 
 
-def test_a_pack_whose_index_is_wrong_though_its_digest_fits(installed, made):
+def test_a_pack_whose_index_is_wrong_though_its_checksum_fits(installed, made):
     """The places lead out of the blocks: the digest of each kernel, and the blocks' own bounds, are asked as well."""
-    at, size = wheel_kernels._HEAD.size + wheel_kernels._DIGEST_BYTES, wheel_kernels._PLACE.size
+    at, size = wheel_kernels._HEAD.size + wheel_kernels._CHECKSUM_BYTES, wheel_kernels._PLACE.size
     count, blocks = struct.unpack_from("<II", made, wheel_kernels._HEAD.size - 8)
     places = at + count * wheel_kernels._KEY_BYTES
     for field in range(6):
@@ -158,9 +158,9 @@ def test_a_pack_whose_index_is_wrong_though_its_digest_fits(installed, made):
             for row in range(count):
                 struct.pack_into("<I", data, places + row * size + 4 * field, value)
             index = bytes(data[at : places + count * size + 4 * blocks])
-            data[at - wheel_kernels._DIGEST_BYTES : at] = hashlib.sha256(
+            data[at - wheel_kernels._CHECKSUM_BYTES : at] = wheel_kernels._checksum(
                 data[: wheel_kernels._HEAD.size] + index
-            ).digest()
+            )
             installed.write_bytes(data)
             forget()
             found = [load(formula) for formula in formulas()]
