@@ -35,7 +35,6 @@ from ogive.errors import (
 )
 from ogive.expression import Expression, Format, Term, lift, node
 from ogive.forking import cached_property
-from ogive.pickling import reduced_operator, token
 from ogive.signature import (
     NUMPY_KEYWORDS,
     Constraint,
@@ -151,6 +150,8 @@ class Operator(_native.OperatorCall):
     def __reduce__(self) -> str | tuple[Any, ...]:
         if self._default is not None:
             return getattr, (self._default, self.accuracy)
+        from ogive.pickling import reduced_operator  # only copies in other processes need it
+
         return reduced_operator(self)
 
     def __copy__(self) -> Self:
@@ -160,6 +161,8 @@ class Operator(_native.OperatorCall):
         return self
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
+        from ogive.pickling import token
+
         return token(self) if self._default is None else (self.accuracy, *token(self._default))
 
     # ---- contracts
