@@ -9,12 +9,10 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from ogive import catalog
 from ogive.accuracy.report import ErrorReport, key, load
-from ogive.catalog import OPERATORS
+from ogive.catalog import OPERATORS, PLACES
 from ogive.catalog.aliases import ALIASES
 from ogive.catalog.other_names import OTHER_NAMES
 from ogive.curves import drawing
@@ -50,21 +48,10 @@ HEADINGS = {
 
 def sections() -> dict[str, list[Operator]]:
     """The operators by the heading of their module."""
-    modules = {
-        name: module
-        for name, module in vars(catalog).items()
-        if isinstance(module, ModuleType) and any(op in OPERATORS for op in getattr(module, "__all__", ()))
-    }
-    names = sorted(modules, key=lambda name: list(HEADINGS).index(name) if name in HEADINGS else len(HEADINGS))
-    found = {
-        HEADINGS.get(name, name.replace("_", " ").capitalize()): [
-            OPERATORS[op] for op in modules[name].__all__ if op in OPERATORS
-        ]
-        for name in names
-    }
-    listed = {op.name for ops in found.values() for op in ops}
-    others = [op for op in OPERATORS.values() if op.name not in listed]
-    return {**found, "Others": others} if others else found
+    found: dict[str, list[Operator]] = {heading: [] for heading in HEADINGS.values()}
+    for name, module in PLACES.items():
+        found.setdefault(HEADINGS.get(module, module.replace("_", " ").capitalize()), []).append(OPERATORS[name])
+    return found
 
 
 # ---- the index

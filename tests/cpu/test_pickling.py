@@ -26,7 +26,7 @@ from ogive.pickling import _remade, content, is_importable, token
 from ogive.signature import NONZERO, Constraint
 from tests.cpu.picklable import V, X, built, notebook, onnx_model, shrink
 
-CATALOGUE = {name: op for name, op in vars(ogive).items() if isinstance(op, Operator)}
+CATALOGUE = {name: op for name in ogive.__all__ if isinstance(op := getattr(ogive, name), Operator)}
 
 
 def trip(thing, protocol=pickle.HIGHEST_PROTOCOL):
