@@ -135,6 +135,16 @@ def test_a_rule_is_as_good_as_it_says_and_not_much_better(name: str, of_product:
     assert worst <= number.relative <= 64 * worst, f"2**{math.log2(number.relative):.1f} for 2**{math.log2(worst):.1f}"
 
 
+def test_roots_are_as_good_as_they_say() -> None:
+    m, x = PairedArithmetic(), np.abs(inputs(600)) + np.float32(2.0**-96)
+    one = m.exactly(node("input", (), 0, Format.F32), Interval(2.0**-97, 2.0**119))
+    for number, shift in ((m.square_root(one), 0), (m.square_root(m.add(one, m.constant(THIRD))), THIRD)):
+        exact = [(arb(float(a)) + arb(shift)).sqrt() for a in x]
+        for found, right in ((number, exact), (m.reciprocal(number), [1 / root for root in exact])):
+            worst, _ = largest_error(found, x, right)
+            assert worst <= found.relative <= 64 * worst, f"{found.relative / U / U} for {worst / U / U}"
+
+
 @pytest.mark.parametrize("of_product", [False, True])
 @pytest.mark.parametrize("name", BESIDE)
 def test_bounds_run_beside_what_is_zero_at_zero(name: str, of_product: bool) -> None:

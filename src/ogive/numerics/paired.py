@@ -50,6 +50,9 @@ FARTHEST = 2.0**40
 #: Up to this nothing overflows that a result is made of.
 LARGEST = 2.0**120
 
+#: Roots of numbers from here on lose nothing by underflow.
+LEAST_RADICAND, LEAST_ROOT = 2.0**-96, 2.0**-48
+
 #: A number this large has its low word without underflow.
 NOT_TINY = 2.0**-80
 
@@ -489,7 +492,8 @@ class PairedArithmetic(Machine):
     def reciprocal(self, b: Paired) -> Paired:
         """An estimate y and what it lacks: 1 - b y, and its square. Its own bits show nowhere."""
         b = self._without_around(b)
-        if b.interval.smallest_magnitude < 2.0**-12 or b.interval.largest_magnitude > LARGEST:
+        least = 2.0**-12 if b.lost else LEAST_ROOT
+        if b.interval.smallest_magnitude < least or b.interval.largest_magnitude > LARGEST:
             raise Unpaired("a quotient by a number that may be small or large")
         estimate = self.make(ops.RECIPROCAL_ESTIMATE, b.high)
         rest = self.fma_(self.neg_(b.high), estimate, self.number(1.0))
@@ -511,6 +515,28 @@ class PairedArithmetic(Machine):
             is_nonzero=True,
             lost=b.lost * 2.0**14,
             where=b.where,
+        )
+
+    def square_root(self, a: Paired) -> Paired:
+        """The rounded root, and what it lacks: half of the rest that its square leaves, divided by it, by an estimate."""
+        a = self.normalised(a)
+        if a.lost or (a.low is not None and a.interval.low < 0):
+            raise Unpaired("a root of a number that may be tiny")
+        high = self.make(ops.SQUARE_ROOT, a.high)
+        rest = self.fma_(self.neg_(high), high, a.high)
+        if a.low is not None:
+            rest = self.add_(rest, a.low)
+        half = self.mul_(self.make(ops.RECIPROCAL_ESTIMATE, high), self.number(0.5))
+        share = (U + a.share / 2) * SLACK
+        holds = self.less_equal_(self.number(LEAST_RADICAND), a.high), self.less_(a.high, self.number(LARGEST))
+        return Paired(
+            high,
+            low=self.mul_(rest, half),
+            share=share,
+            relative=(a.relative / 2 + share * (ESTIMATE + 3 * U + share)) * SLACK,
+            interval=Interval(LEAST_ROOT, 2.0**61),
+            is_nonzero=True,
+            where=replace(a.where, holds=(*a.where.holds, *holds)),
         )
 
     def select(self, condition: Expression, a: Paired, b: Paired) -> Paired:

@@ -17,6 +17,7 @@ __all__ = [
     "moved_by_half",
     "normal_single_to_odd",
     "product_to_odd",
+    "single_to_16_bits",
     "single_to_odd",
     "to_integer",
     "to_odd",
@@ -134,6 +135,22 @@ def are_same(a: Expression, b: Expression) -> Expression:
     """Whether two numbers of 16 bits have the same ones."""
     bits = tuple(node(ops.BITCAST, (number,), None, Format.U16) for number in (a, b))
     return node(ops.EQUAL, bits, None, Format.BIT)
+
+
+def single_to_16_bits(single: Expression, storage: Format) -> tuple[Expression, Expression]:
+    """The number of 16 bits that a float32 is rounded to, and whether what it was rounded from itself may be rounded to another.
+
+    The float32 is wrong by half a unit of its last place and next to nothing more, so the number lies between its neighbours.
+    Products with what is next to one are these neighbours, or the ones after them.
+    """
+    if storage is Format.BF16:
+        moved = moved_by_half(single, 0)
+        return upper_half(moved), is_near_tie(moved, 0)
+    lower, upper = (
+        node(ops.CONVERT, (node(ops.MULTIPLY, (single, end), None, Format.F32),), None, storage)
+        for end in (node(ops.CONSTANT, (), end, Format.F32) for end in (1 - 2.0**-24, 1 + 2.0**-23))
+    )
+    return upper, node(ops.NOT, (are_same(lower, upper),), None, Format.BIT)
 
 
 def _whole(operation: ops.Operation, a: Expression, b: int) -> Expression:

@@ -31,7 +31,7 @@ from ogive.numerics.bounded import Bounded
 from ogive.numerics.machine import Machine
 from ogive.numerics.short import Short
 from ogive.numerics.truths import either, except_where
-from ogive.passes.cost import with_undecided
+from ogive.passes.cost import usual_cost, with_undecided
 from ogive.passes.fast_path import fast_path
 from ogive.passes.identities import beside_one, infinite_at_ends
 from ogive.passes.moderate import moderate
@@ -251,9 +251,9 @@ def with_test(
     )
     if is_of_doubles(roots, inputs, outputs):
         return moderate(made)
-    return (
-        replace(made, paired=paired_results(roots, inputs, outputs, made)) if short is None else _before(made, *short)
-    )
+    found = made if short is None else _before(made, *short)
+    in_pairs = paired_results(roots, inputs, outputs, made, usual_cost(found.paired or found))
+    return found if in_pairs is None else replace(found, paired=in_pairs)
 
 
 def _before(

@@ -13,6 +13,7 @@ from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, node
 from ogive.numerics.truths import either
+from ogive.passes.cost import usual_cost
 from ogive.passes.fast_path import fast_path_of_steps
 from ogive.passes.paired_results import before
 from ogive.program import MASK, Number, Program, substituted
@@ -51,7 +52,7 @@ def fuse(
     in_pairs = [(program if program.paired is None else program.paired, operands) for program, operands in steps]
     values, _, _, undecided = _substituted(inputs, in_pairs)
     assert undecided is not None
-    return replace(made, paired=before(made, tuple(values[i] for i in outputs), undecided))
+    return replace(made, paired=before(made, tuple(values[i] for i in outputs), undecided, usual_cost(made)))
 
 
 def _substituted(

@@ -58,9 +58,9 @@ from ogive.numerics.paired import (
     U,
     Unpaired,
 )
-from ogive.numerics.rounded_results import are_same, is_near_tie, moved_by_half, upper_half
+from ogive.numerics.rounded_results import are_same, is_near_tie, moved_by_half, single_to_16_bits, upper_half
 from ogive.numerics.truths import both, either
-from ogive.passes.cost import cost, usual_cost, with_undecided
+from ogive.passes.cost import cost, with_undecided
 from ogive.passes.fold import fold
 from ogive.passes.identities import without_cancellation
 from ogive.passes.row_lowering import is_share
@@ -75,18 +75,25 @@ WORTHWHILE = 0.9
 
 
 def paired_results(
-    roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType], made: Program
+    roots: Sequence[Expression],
+    inputs: Sequence[ElementType],
+    outputs: Sequence[ElementType],
+    made: Program,
+    price: float,
 ) -> Program | None:
-    """The program that is tried before ``made``; None where there is none, or none that is worth it."""
-    if {t.name for t in (*inputs, *outputs)} != {"float32"} or made.undecided is None:
+    """The program that is tried before ``made``; None where there is none, or none that is worth it beside one of that cost."""
+    names = {t.name for t in (*inputs, *outputs)}
+    if not (names == {"float32"} or (len(names) == 1 and names <= SHORT)) or made.undecided is None:
         return None
-    if not any(n.operation.is_elementary and depends_on_elements(n) for n in walk(*roots)):
+    if not any(
+        (n.operation.is_elementary or n.operation is ops.SQUARE_ROOT) and depends_on_elements(n) for n in walk(*roots)
+    ):
         return None
     tested = None
     for roundings in ROUNDINGS:
         reals = PairedReals(tuple(inputs), roots, roundings)
         try:
-            tested = [reals.tested(root) for root in roots]
+            tested = [reals.stored(root, output) for root, output in zip(roots, outputs, strict=True)]
         except TooManyRoundings:
             continue
         except Unpaired:
@@ -97,12 +104,12 @@ def paired_results(
     results = tuple(result for result, _ in tested)
     undecided = either(*(undecided for _, undecided in tested))
     assert undecided is not None
-    return before(made, results, undecided)
+    return before(made, results, undecided, price)
 
 
-def before(made: Program, results: tuple[Expression, ...], undecided: Expression) -> Program | None:
-    """A program with these results that ``made`` repairs, where it is worth it."""
-    if cost(with_undecided(results, undecided)) > WORTHWHILE * usual_cost(made):
+def before(made: Program, results: tuple[Expression, ...], undecided: Expression, price: float) -> Program | None:
+    """A program with these results that ``made`` repairs, where it is worth it beside one of that cost."""
+    if cost(with_undecided(results, undecided)) > WORTHWHILE * price:
         return None
     return Program(
         made.inputs,
@@ -145,6 +152,15 @@ class PairedReals:
         while (below := _beneath(found[-1])) is not None:
             found.append(below)
         return found
+
+    def stored(self, root: Expression, output: ElementType) -> tuple[Expression, Expression | None]:
+        """A result in the format of its element type, and where it is undecided."""
+        result, undecided = self.tested(root)
+        storage = STORAGE[output.name]
+        if storage is Format.F32:
+            return result, undecided
+        result, is_near_tie = single_to_16_bits(result, storage)
+        return result, either(undecided, is_near_tie)
 
     def tested(self, root: Expression) -> tuple[Expression, Expression | None]:
         """A result, and where it is undecided; None: nowhere."""
@@ -228,7 +244,7 @@ class PairedReals:
         """The number of an operand, a parameter or a constant, or the larger or smaller of such; None of others."""
         match root.operation:
             case ops.INPUT:
-                return self.m.exactly(stored_operand(root, self.inputs), lies(root))
+                return self.m.exactly(single_operand(root, self.inputs), lies(root))
             case ops.PARAMETER:
                 value = node(ops.PARAMETER, (), root.attribute, Format.F64)
                 single = node(ops.CONVERT, (value,), None, Format.F32)
@@ -501,7 +517,7 @@ class _PairedBranch:
                 x, *others = (self.numbers[n] for n in factors)
                 square = m.multiply(x, x)
                 return reduce(m.multiply, others, replace(square, interval=abs(square.interval)))
-            case ops.ADD | ops.SUBTRACT | ops.MULTIPLY | ops.NEGATE | ops.ABSOLUTE:
+            case ops.ADD | ops.SUBTRACT | ops.MULTIPLY | ops.NEGATE | ops.ABSOLUTE | ops.SQUARE_ROOT:
                 found: Paired = getattr(m, root.operation)(*(self.numbers[n] for n in root.operands))
                 return found
             case ops.DIVIDE:
@@ -514,6 +530,12 @@ class _PairedBranch:
         reaches_all = root.operands[0] in self.moved
         argument = self.numbers[root.operands[0]]
         return FUNCTIONS_IN_PAIRS[root.operation.name](m, argument, is_result=is_result, reaches_all=reaches_all)
+
+
+def single_operand(leaf: Expression, types: tuple[ElementType, ...]) -> Expression:
+    """An operand as float32."""
+    found = stored_operand(leaf, types)
+    return found if found.format is Format.F32 else node(ops.CONVERT, (found,), None, Format.F32)
 
 
 #: The types of 16 bits.
@@ -545,9 +567,9 @@ ERROR_OF_DIFFERENCE = 2.0**-44
 
 
 def paired_rows(roots: Sequence[Expression], made: Program, *, reduces: bool) -> Program | None:
-    """The program that is tried before ``made``, of rows whose exponentials are added up, and of shares of 16 bits; None for others."""
+    """The program that is tried before ``made``, of rows whose exponentials are added up; None for others."""
     names = {t.name for t in (*made.inputs, *made.outputs)}
-    if len(roots) != 1 or len(names) != 1 or not (names == {"float32"} or (names <= SHORT and is_share(roots[0]))):
+    if len(roots) != 1 or len(names) != 1 or not names <= {"float32", *SHORT}:
         return None
     if not any(n.operation is ops.ROW_SUM and summed_exponential(n.operands[0]) for n in walk(*roots)):
         return None
@@ -583,9 +605,8 @@ class _PairedRows(TestedRows):
             is_counted = self._beside(operand.operands[0])
             if is_counted is None or operand.operands[2].operation is not ops.CONSTANT:
                 raise Unpaired("a sum of chosen exponentials")
-        most, x = self.rows.number(largest).high, stored_operand(element, self.inputs)
-        of_16_bits = x.format is not Format.F32
-        x = node(ops.CONVERT, (x,), None, Format.F32) if of_16_bits else x
+        most, x = self.rows.number(largest).high, single_operand(element, self.inputs)
+        of_16_bits = self.is_share and self.inputs[element.attribute].bits == 16
         words = exponential_of_row(p, x, self._single(largest), is_counted, of_16_bits=of_16_bits)
         self.words = words
         high = self._found(self._new("row_sum", words.high, Summation.UNCOMPENSATED))
@@ -624,7 +645,7 @@ class _PairedRows(TestedRows):
         element, largest = root.operands
         if largest is not node(ops.ROW_MAX, (element,), None, Format.NUMBER):
             return None
-        return self.pairs.less_(stored_operand(element, self.inputs), self._single(largest))
+        return self.pairs.less_(single_operand(element, self.inputs), self._single(largest))
 
     def _truth(self, root: Expression) -> Expression:
         return self._beside(root) or super()._truth(root)
@@ -641,7 +662,7 @@ class _PairedRows(TestedRows):
             return self._share_of_row() if storage is Format.F32 else self._share_of_16_bits(root, storage)
         if self.reduces:
             return super()._tested(root, output)
-        return self._beside_largest(root)
+        return self._beside_largest(root, STORAGE[output.name])
 
     def _share_of_row(self) -> tuple[Expression, Expression]:
         """Both ends are NaN where a rule does not hold."""
@@ -683,7 +704,7 @@ class _PairedRows(TestedRows):
         """Rows with NaN are undecided."""
         return value if self.is_share else super()._canonical(root, value)
 
-    def _beside_largest(self, root: Expression) -> tuple[Expression, Expression | None]:
+    def _beside_largest(self, root: Expression, storage: Format) -> tuple[Expression, Expression | None]:
         """An element less the largest one and a number of the row that is not negative: neither sum cancels."""
         p, m = self.pairs, self.rows.m
         if root.operation is not ops.SUBTRACT or root.operands[0].operation is not ops.SUBTRACT:
@@ -697,7 +718,7 @@ class _PairedRows(TestedRows):
         error = m.total(number)
         if error is None or not number.error.is_known:
             raise Unpaired("a number of the row that is exact, or has no bound")
-        x, most = stored_operand(element, self.inputs), self._single(largest)
+        x, most = single_operand(element, self.inputs), self._single(largest)
         first = node(ops.CONVERT, (number.high,), None, Format.F32)
         rest = m.add_(m.sub_(number.high, node(ops.CONVERT, (first,), None, Format.F64)), m.low_part(number))
         second = node(ops.CONVERT, (rest,), None, Format.F32)
@@ -715,5 +736,19 @@ class _PairedRows(TestedRows):
         # A row of which nothing is known may be -inf alone, whose results are no numbers.
         masked = node(ops.CONVERT, (m.select_(doubt, m.number(math.nan), m.number(-math.inf)),), None, Format.F32)
         is_masked = p.equal_(x, masked)
-        undecided = both(p.not_(is_masked), p.not_(p.equal_(below, above)))
-        return p.select_(is_masked, masked, above), undecided
+        undecided = p.not_(p.equal_(below, above))
+        if storage is Format.F32:
+            return p.select_(is_masked, masked, above), both(p.not_(is_masked), undecided)
+        # No result is positive. Of the two beside it the one whose last bit is set is no tie, and rounds as the number does.
+        rest = p.sub_(low, p.sub_(above, high))
+        _, is_tie = single_to_16_bits(above, storage)
+        never = node(ops.CONSTANT, (), False, Format.BIT)
+        is_open = node(ops.SELECT_RARE, (p.less_equal_(p.abs_(rest), reach), is_tie, never), None, Format.BIT)
+        undecided = node(ops.OR, (undecided, is_open), None, Format.BIT)
+        bits = p.bits_(above)
+        below = node(ops.SUBTRACT, (bits, p.whole(1)), None, p.integer)
+        odd = node(ops.OR, (p.select_(p.less_(p.number(0.0), rest), below, bits), p.whole(1)), None, p.integer)
+        result = p.select_(is_masked, masked, p.from_bits_(odd))
+        is_wide = storage is Format.BF16
+        result = upper_half(moved_by_half(result, 0)) if is_wide else node(ops.CONVERT, (result,), None, storage)
+        return result, both(p.not_(is_masked), undecided)

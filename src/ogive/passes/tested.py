@@ -21,10 +21,9 @@ from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded
 from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.rounded_results import (
-    are_same,
-    is_near_tie,
     moved_by_half,
     normal_single_to_odd,
+    single_to_16_bits,
     single_to_odd,
     to_integer,
     to_odd,
@@ -287,26 +286,12 @@ class TestedReals(RealLowering):
     def _short_of_single(
         self, root: Expression, value: Expression, error: Bound, storage: Format
     ) -> tuple[Expression, Expression | None]:
-        """A float32 that becomes the result, and whether the number may be a tie, or lie on the other side of one.
-
-        That float32 is wrong by half a unit of its last place and next to nothing more, so the number lies between its
-        neighbours. Products with what is next to one are these neighbours, or the ones after them.
-        """
-        m = self.m
+        """A float32 that becomes the result, and whether the number may be a tie, or lie on the other side of one."""
         single = self._canonical(root, node(ops.CONVERT, (value,), None, Format.F32))
+        rounded, undecided = single_to_16_bits(single, storage)
         if storage is Format.BF16:
-            moved = moved_by_half(single, 0)
-            undecided = is_near_tie(moved, 0)
-            single = node(ops.BITCAST, (with_zeros_below(moved),), None, Format.F32)
-            self.in_16_bits[single] = upper_half(moved)
-        else:
-            ends = (
-                node(ops.MULTIPLY, (single, node(ops.CONSTANT, (), end, Format.F32)), None, Format.F32)
-                for end in (1 - 2.0**-24, 1 + 2.0**-23)
-            )
-            lower, upper = (node(ops.CONVERT, (end,), None, storage) for end in ends)
-            undecided = m.not_(are_same(lower, upper))
-            self.in_16_bits[single] = upper
+            single = node(ops.BITCAST, (with_zeros_below(moved_by_half(single, 0)),), None, Format.F32)
+        self.in_16_bits[single] = rounded
         return single, either(undecided, error.doubt)
 
     def _rounded(self, number: DoubleWord, storage: Format) -> Expression:
