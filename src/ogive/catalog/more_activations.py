@@ -143,7 +143,7 @@ def sparse_sigmoid(x: Any) -> Any:
 
     Source: JAX sparse_sigmoid, Keras sparse_sigmoid.
     """
-    return f.maximum(f.minimum((x + 1) / 2, 1), 0)
+    return f.maximum(f.minimum(0.5 * x + 0.5, 1), 0)  # which one operation rounds
 
 
 @operator(constraints={"b": NOT_NEGATIVE})

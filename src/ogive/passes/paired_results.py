@@ -134,6 +134,9 @@ class PairedReals:
         self.parts: dict[Expression, KnownPart | None] = {}
         self.arguments = frozenset(n for current in walk(*roots) for n in self.arguments_of(current))
         """The operands of functions: each lies where they have a rule, or the element is undecided."""
+        results = walk(*roots, operands=lambda n: n.operands[1:] if n.operation is ops.SELECT else ())
+        self.wide = {n for current in results if current.operation is EXP for n in self.arguments_of(current)}
+        """Those of exp where it is a result: its rule reaches further."""
         self.powers = {ramp[1] for ramp in map(_ramp, walk(*roots)) if ramp is not None}
         """Parameters that have a rule where they are powers of two."""
 
@@ -227,8 +230,8 @@ class PairedReals:
         """The argument that a comparison compares with a number beyond the range of all rules."""
         if condition.operation in (ops.LESS, ops.LESS_EQUAL, ops.EQUAL):
             for argument, number in (condition.operands, condition.operands[::-1]):
-                is_far = number.operation is ops.CONSTANT and abs(number.attribute) > 1.5 * MOST
-                if is_far and argument in self.arguments:
+                reach = (FARTHEST_RULE if argument in self.wide else 1.01) * MOST
+                if argument in self.arguments and number.operation is ops.CONSTANT and abs(number.attribute) > reach:
                     return argument
         return None
 
@@ -297,10 +300,13 @@ def _beneath(root: Expression) -> Expression | None:
         return root.operands[0]
     if root.operation is ops.SELECT and is_extreme(root):
         _, *sides = root.operands
-        among = [n for n in sides if n.operation is not ops.CONSTANT or abs(n.attribute) <= 1.5 * MOST]
+        among = [n for n in sides if n.operation is not ops.CONSTANT or abs(n.attribute) <= FARTHEST_RULE * MOST]
         return among[0] if len(among) == 1 else None
     return None
 
+
+#: No rule reaches further than this, as a multiple of `MOST`: that of exp where it is the result.
+FARTHEST_RULE = 1.5
 
 Rule = Callable[[PairedArithmetic, Paired], Paired]
 
