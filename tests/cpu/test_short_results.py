@@ -98,6 +98,17 @@ def test_two_operands(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_same_bits(found, computed(ogive.swiglu, long, {}, x, y), x, y)
 
 
+def test_products_are_rounded_once() -> None:
+    """Float64 computes those whose error underflows in float32, and all that are subnormal."""
+    x = np.arange(65536, dtype=np.uint16).view(TYPES["bfloat16"])
+    made = program(ogive.leaky_relu, TYPES["bfloat16"], {})
+    assert made.undecided is None
+    assert made.paired is not None
+    for alpha in (0.01, 0.75, -3.0, 1e-30, 1.7e-38, 3e-45, 1.1e38):
+        right = computed(ogive.leaky_relu, replace(made, paired=None), {"alpha": alpha}, x)
+        assert_same_bits(computed(ogive.leaky_relu, made, {"alpha": alpha}, x), right, x)
+
+
 @pytest.mark.parametrize("op", [ogive.softmax, ogive.log_softmax, ogive.logsumexp], ids=lambda op: op.name)
 def test_rows_have_the_bits_of_float64(op: Operator) -> None:
     rng = np.random.default_rng(4)

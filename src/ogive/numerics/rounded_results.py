@@ -14,6 +14,7 @@ __all__ = [
     "have_same_halves",
     "is_near_tie",
     "is_short",
+    "is_tiny",
     "moved_by_half",
     "normal_single_to_odd",
     "product_to_odd",
@@ -46,11 +47,18 @@ def is_short(exact: Fraction | float, storage: Format) -> bool:
 
 
 def product_to_odd(m: Arithmetic, a: Expression, b: Expression, storage: Format) -> Expression:
-    """A product of two float32. Its error may underflow in float32, where float16 has zero, but not bfloat16."""
+    """A product of two float32. Its error may underflow in float32, where float16 has zero, but not bfloat16 (`is_tiny`)."""
     if storage is Format.F16:
         return node(ops.MULTIPLY_TO_ODD, (a, b), None, Format.F32)
     wide = [node(ops.CONVERT, (operand,), None, Format.F64) for operand in (a, b)]
     return single_to_odd(m, node(ops.MULTIPLY, tuple(wide), None, Format.F64))
+
+
+def is_tiny(product: Expression) -> Expression:
+    """Whether the error of this product underflows, and the product may be subnormal as bfloat16; of zeros it is none."""
+    bits = node(ops.SHIFT_LEFT, (node(ops.BITCAST, (product,), None, Format.U32),), 1, Format.U32)
+    from_zero = _whole(ops.SUBTRACT, bits, 1)
+    return node(ops.LESS, (from_zero, _unsigned((127 - 100) << 24)), None, Format.BIT)
 
 
 def to_odd(m: Arithmetic, high: Expression, low: Expression) -> Expression:

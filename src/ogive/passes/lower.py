@@ -39,7 +39,7 @@ from ogive.passes.integers import (
     only_chooses,
     whole_rows,
 )
-from ogive.passes.untested_elements import untested
+from ogive.passes.untested_elements import untested, with_short_products
 from ogive.passes.untested_rows import UntestedRows, untested_rows
 from ogive.program import MASK, Program, Source
 
@@ -90,7 +90,8 @@ def lower(
         roots = without_cancellation(roots)
         arithmetic = _arithmetic_of(roots, inputs, outputs)
         made = untested(roots, inputs, outputs, arithmetic, parameter_count)
-        return replace(made, source=Source(tuple(roots), arithmetic), decide=decide)
+        made = replace(made, source=Source(tuple(roots), arithmetic), decide=decide)
+        return with_short_products(made, roots, arithmetic)
     arithmetic = _arithmetic_of(roots, inputs, outputs)
 
     def made_for(results: Sequence[ElementType]) -> Program:

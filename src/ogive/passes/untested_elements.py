@@ -6,6 +6,7 @@ Numbers are rounded once, at the end. Every floating-point result that is NaN le
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
@@ -13,17 +14,19 @@ from ogive.expression import STORAGE, Expression, Format, constant, depends_on_e
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.rounded_results import (
     is_short,
+    is_tiny,
     normal_single_to_odd,
     product_to_odd,
     single_to_odd,
     to_integer,
     to_odd,
 )
+from ogive.numerics.truths import either
 from ogive.passes.fold import fewer_conversions
 from ogive.passes.real_lowering import RealLowering
 from ogive.program import Program
 
-__all__ = ["UntestedElements", "is_of_16_bits", "is_sum", "untested"]
+__all__ = ["UntestedElements", "is_of_16_bits", "is_sum", "untested", "with_short_products"]
 
 
 def _values_of_choice(current: Expression) -> Sequence[Expression]:
@@ -50,14 +53,33 @@ def untested(
     return Program(tuple(inputs), tuple(outputs), results, parameter_count=parameter_count)
 
 
+def with_short_products(made: Program, roots: Sequence[Expression], arithmetic: Arithmetic) -> Program:
+    """The program with a level before it whose products to bfloat16 are computed in float32; tiny ones are left to the program."""
+    elements = UntestedElements(arithmetic, made.inputs, has_short_products=True)
+    results = [elements.store(root, t) for root, t in zip(roots, made.outputs, strict=True)]
+    undecided = either(*(is_tiny(product) for product in elements.short_products))
+    if undecided is None:
+        return made
+    *some, undecided = fewer_conversions([*results, undecided])
+    return replace(made, paired=replace(made, results=tuple(some), undecided=undecided, retry=lambda: made))
+
+
 class UntestedElements(RealLowering):
     """Elements whose numbers are rounded without a test."""
 
     def __init__(
-        self, arithmetic: Arithmetic, inputs: tuple[ElementType, ...], parameters: Format | None = None
+        self,
+        arithmetic: Arithmetic,
+        inputs: tuple[ElementType, ...],
+        parameters: Format | None = None,
+        *,
+        has_short_products: bool = False,
     ) -> None:
         super().__init__(arithmetic, inputs, parameters)
         self.finished: dict[Expression, Expression] = {}
+        self.has_short_products = has_short_products
+        self.short_products: list[Expression] = []
+        """The products of bfloat16 that float32 computes: those that are not tiny are right."""
 
     def _limits(self, root: Expression) -> Expression:
         if self.m.bounded:
@@ -242,6 +264,9 @@ class UntestedElements(RealLowering):
             case ops.MULTIPLY:
                 x, y = (self.number(operand) for operand in root.operands)
                 if x.is_exact and y.is_exact and m.format is Format.F32:
+                    if self.has_short_products and storage is Format.BF16:
+                        self.short_products.append(node(ops.MULTIPLY, (x.high, y.high), None, Format.F32))
+                        return product_to_odd(m, x.high, y.high, Format.F16)
                     return product_to_odd(m, x.high, y.high, storage)
         number = m.renormalised(m.unscaled(self.number(root)))
         return number.high if number.low is None else to_odd(m, number.high, number.low)
@@ -253,7 +278,7 @@ class UntestedElements(RealLowering):
 
 
 def is_of_16_bits(root: Expression, inputs: Sequence[ElementType], storage: Format) -> bool:
-    """Whether this is an operand, or a constant, that is a number of these 16 bits.
+    """Whether this is an operand or a constant that is a number of these 16 bits, or a choice between such.
 
     float32 holds a product of two exactly; and it has the 2 p + 2 bits that make rounding their sum, their quotient or a
     root twice as good as once (Figueroa). In bfloat16 results may be subnormal in float32, too: of p = 8 bits each, products
@@ -261,4 +286,6 @@ def is_of_16_bits(root: Expression, inputs: Sequence[ElementType], storage: Form
     """
     if root.operation == ops.CONSTANT:
         return is_short(root.attribute, storage)
+    if root.operation == ops.SELECT:
+        return all(is_of_16_bits(n, inputs, storage) for n in root.operands[1:])
     return root.operation == ops.INPUT and STORAGE[inputs[root.attribute].name] is storage
