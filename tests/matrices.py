@@ -8,7 +8,8 @@ A matrix is a test with a case for each operator, type, target and so on. Its ma
 A run takes one case of each operator, by default. The seed decides which one. It is the hash of the tree of the last commit,
 so every commit tries other cases, and everybody tries the same ones for a commit. All matrices take the same types of an
 operator, so that its kernel is compiled once. ``@pytest.mark.matrix(share=5)`` names no operator: a run takes a fifth of the
-cases. ``@pytest.mark.matrix(share=4, pool="slow")`` makes a matrix of many tests that each take seconds, of which a run takes a
+cases, and ``@pytest.mark.matrix("op.name", share=3)`` one case of each of a third of the operators, the same ones in all
+matrices. ``@pytest.mark.matrix(share=4, pool="slow")`` makes a matrix of many tests that each take seconds, of which a run takes a
 quarter, and none where a pool has no share. ``@pytest.mark.matrix()`` says neither: by default a run takes no case of such a
 sweep.
 
@@ -22,6 +23,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterable
 from operator import attrgetter
 from pathlib import Path
@@ -29,8 +31,9 @@ from pathlib import Path
 import pytest
 
 MARKER = (
-    'matrix(path), matrix(share=n): a run takes one case of each operator, to which the path, such as "op.name", leads '
-    "from an argument; or one case in n, of all tests with the same pool=name where there is one; with neither no case"
+    "matrix(path, share=n): a run takes one case of each operator, or of one operator in n, to which the path, such as "
+    '"op.name", leads from an argument; without a path one case in n, of all tests with the same pool=name where there is '
+    "one; with neither no case"
 )
 
 
@@ -119,12 +122,25 @@ def left_in(
         groups.setdefault((together, operator, share, bool(pool)), []).append(item)
     if is_further:
         kept.clear()
-    for (_, operator, share, is_pool), cases in groups.items():
-        count = 1 if operator is not None else 0 if share is None else -(-len(cases) // share)
+    operators = defaultdict[tuple[str, int | None], set[object]](set)
+    for together, operator, share, _ in groups:
+        operators[together, share].add(operator)
+    taken = {key: share_of(seed, found, key[1] or 1) for key, found in operators.items()}
+    for (together, operator, share, is_pool), cases in groups.items():
+        if operator is not None:
+            count, end = int(operator in taken[together, share]), 3
+        else:
+            count = 0 if share is None else -(-len(cases) // share)
+            end = len(cases) if is_pool else count + (2 * count or -(-len(cases) // 4))
         ordered = sorted(cases, key=lambda item: order_of(seed, item))
-        further = len(cases) if is_pool else 2 * count or -(-len(cases) // 4)
-        kept.update(ordered[count : count + further] if is_further else ordered[:count])
+        kept.update(ordered[count:end] if is_further else ordered[:count])
     return kept
+
+
+def share_of(seed: str, operators: Iterable[object], share: int) -> list[object]:
+    """One operator in so many."""
+    ordered = sorted(operators, key=lambda operator: place(seed, str(operator)))
+    return ordered[: -(-len(ordered) // share)]
 
 
 def order_of(seed: str, item: pytest.Item) -> tuple[bytes, bytes]:

@@ -68,6 +68,7 @@ def points():
     return [sign * x for x in (*POINTS, *found) for sign in (1, -1)]
 
 
+@pytest.mark.matrix("name")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_at_a_point_is_in_its_ball_and_the_ball_is_small(name, bits):
     checked = 0

@@ -78,6 +78,7 @@ def check(name, found, i, *inputs):
     return 1
 
 
+@pytest.mark.matrix("name")
 @pytest.mark.parametrize("dtype", FORMATS, ids=["float64", "long double"])
 @pytest.mark.parametrize("name", ONE)
 def test_functions_of_one_number(name, dtype):

@@ -73,6 +73,7 @@ def test_results(tmp_path, capsys):
     assert path.read_bytes().startswith(PNG)
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize(
     ("array", "what"),
     [

@@ -74,7 +74,7 @@ def is_within_range(steps):
     return all(step == 0 or 2.0**-960 < abs(step) < 2.0**1020 for step in steps)
 
 
-@pytest.mark.matrix("op.name")
+@pytest.mark.matrix("op.name", share=2)
 @pytest.mark.parametrize(("op", "signature"), FLOAT_CASES, ids=ids(FLOAT_CASES))
 def test_floats_are_accurate(op, signature):
     arrays = operands(signature, 2000)

@@ -92,7 +92,7 @@ def test_short_types_are_rounded_once_from_float32(op, parameters, bound, name):
     assert (np.abs(exact.view(np.int16)[is_number].astype(int) - got.view(np.int16)[is_number]) <= 1).all()
 
 
-@pytest.mark.matrix("op.name")
+@pytest.mark.matrix("op.name", share=3)
 @pytest.mark.parametrize(("op", "signature"), OF_FLOATS, ids=named(OF_FLOATS))
 def test_special_values_are_those_of_the_exact_contract(op, signature):
     parameters = {p.name: 1.5 for p in op.parameters if p.is_required}
@@ -136,6 +136,7 @@ def test_arithmetic_that_keeps_its_digits_is_that_of_float32(name):
     assert cancels.fast.program(signature) == cancels.exact.program(signature)
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("op", OPERATORS.values(), ids=OPERATORS)
 def test_types_and_formulas_that_gain_nothing_are_exact(op):
     """The same computation is the same machine code."""

@@ -43,6 +43,7 @@ def run(code):
     return completed.returncode, completed.stdout.strip(), completed.stderr.strip()
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 def test_children_compile_though_another_thread_was_compiling():
     code = """
 x = np.linspace(-4, 4, 64, dtype=np.float32)
@@ -219,6 +220,7 @@ print(statuses([child]))
     assert run(code) == (0, "[0]", "")
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 def test_children_load_and_run_models_though_another_thread_did():
     pytest.importorskip("onnx", reason="the models are ONNX's")
     code = """

@@ -87,6 +87,7 @@ def test_each_formula_has_another_form(name):
     assert without_cancellation([root])[0] is not root
 
 
+@pytest.mark.matrix("name")
 @pytest.mark.parametrize("width", [1e-9, 1, 30, 1000])
 @pytest.mark.parametrize("name", FORMULAS)
 def test_no_element_of_ordinary_data_is_left_to_enclosures(name, width, monkeypatch):

@@ -341,6 +341,7 @@ assert np.asarray(program.call(x)).tobytes() == ogive.mish(x).tobytes()
         subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
 
 
+@pytest.mark.matrix(share=2)
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_derivatives_are_products_that_are_rounded_once(dtype):
     rng = np.random.default_rng(3)

@@ -48,6 +48,7 @@ def test_layout_never_changes_bits(op, signature):
         assert_same_bits(memory, before)  # nothing was written between the elements
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize(("op", "signature"), LOOPS, ids=LOOP_IDS)
 def test_every_element_alone(op, signature):
     arrays = operands(signature, 50)

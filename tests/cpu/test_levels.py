@@ -30,7 +30,7 @@ def test_there_are_functions():
     assert len(FUNCTIONS) > 400
 
 
-@pytest.mark.matrix("name")
+@pytest.mark.matrix("name", share=2)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("name", HARD)
 def test_what_levels_decide_is_right(name, dtype):
@@ -47,6 +47,7 @@ def test_what_levels_decide_of_all_functions_is_right(name, dtype):
     judge(name, dtype)
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("function", [np.sin, np.tan, np.arcsin, np.arctanh, np.tanh])
 def test_functions_of_a_computed_zero_keep_its_sign(function, dtype):

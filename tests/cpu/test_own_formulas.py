@@ -176,6 +176,7 @@ def test_of_one(name):
     assert off_by(got, wanted)[worst] <= 2, (POINTS[worst], got[worst], wanted[worst])
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
 @pytest.mark.parametrize("name", OF_TWO)
 def test_of_two(name):

@@ -67,6 +67,7 @@ def hard_rows(kind, rng):
     yield -np.zeros(5)
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("name", RATIONAL + OTHERS)
 def test_hard_rows(name, kind):
@@ -86,6 +87,7 @@ def test_hard_rows(name, kind):
     assert not wrong
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("kind", TYPES)
 def test_sums_and_means_of_many_rows(kind):
     """Sums of 4,000 rows, against `math.fsum` and fractions."""

@@ -45,6 +45,7 @@ def number(text, dtype):
     return dtype.type(float(text))
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("op", STATED, ids=lambda op: op.name)
 def test_stated_cases_hold(op):
     for fixed, value, expected in statements(op):

@@ -53,7 +53,7 @@ def test_there_is_something_to_compare():
     assert CASES
 
 
-@pytest.mark.matrix("op.name")
+@pytest.mark.matrix("op.name", share=3)
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda t: t.name)
 @pytest.mark.parametrize(("op", "signature"), CASES + OF_ROWS, ids=named(CASES + OF_ROWS))
 def test_every_target_compiles_and_links(op, signature, target):

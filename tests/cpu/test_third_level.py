@@ -94,6 +94,7 @@ def test_tiny_numbers_are_decided_as_enclosures_do(name, parameters):
     assert leading_of(root, named, (SINGLE, SINGLE)) is not None
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("op", [ogive.vjp(ogive.silu), ogive.vjp(ogive.squareplus), ogive.grad(ogive.swiglu)])
 def test_tiny_numbers_beside_factors_are_decided_at_once(op, dtype, asked):

@@ -287,6 +287,7 @@ def test_names_that_several_edges_have_name_none():
     assert_same_bits(compiled.dispatch({0: a, 1: b})[0], ogive.add(a, b))
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 def test_long_chains_that_cannot_be_fused():
     """300 kernels, and two places suffice."""
     flat, turned = tensor("FLOAT32", (3, 8)), tensor("FLOAT32", (3, 8), Strides=(1, 3))

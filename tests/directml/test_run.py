@@ -165,7 +165,7 @@ def composed(op, choices):
     return ogive.Operator(formula, lambda n: op.signatures, infinite)
 
 
-@pytest.mark.matrix("name")
+@pytest.mark.matrix("name", share=3)
 @pytest.mark.parametrize(("name", "types"), SCALED, ids=[i for c, i in zip(RUNNABLE, IDS, strict=True) if c in SCALED])
 def test_scale_bias(name, types):
     """Integers: rounded first. Floats: one formula, rounded once."""

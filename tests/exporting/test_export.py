@@ -28,6 +28,7 @@ def test_the_same_bytes_twice():
     assert [*made[0].files] == [f"{name}.h", f"{name}.c", "ogive_ieee.h", "ogive_rows.h", f"{name}_test.c"]
 
 
+@pytest.mark.matrix(share=8, pool="exports")
 def test_this_machines_compiler(tmp_path):
     if shutil.which("cc") is None or shutil.which("nm") is None:
         pytest.skip("not installed: cc, nm")

@@ -35,12 +35,14 @@ def test_the_oracles_agree_on_samples(operator, dtype):
     assert (count > 100, wrong) == (True, 0)
 
 
+@pytest.mark.matrix("operator")
 @pytest.mark.parametrize("dtype", CONTEXTS)
 @pytest.mark.parametrize("operator", OF_SEVERAL)
 def test_the_oracles_agree_on_hard_cases_of_several_tensors(operator, dtype):
     assert of_hard_cases(operator, dtype, 150, seed=1) == (150, 0)
 
 
+@pytest.mark.matrix("operator")
 @pytest.mark.parametrize("dtype", CONTEXTS)
 @pytest.mark.parametrize("operator", NORMALISATIONS)
 def test_normalisations(operator, dtype):

@@ -165,7 +165,7 @@ def test_every_formula_of_a_derivative_is_the_slope():
     assert not wrong
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=8)
 @pytest.mark.parametrize(("name", "wrt"), PAIRS)
 def test_derivatives_are_right_to_a_unit(name, wrt):
     op = OPERATORS[name]
@@ -259,7 +259,7 @@ LIMITS = {
 }
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("name", LIMITS)
 def test_limits_at_the_infinities(name, dtype):

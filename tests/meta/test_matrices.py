@@ -66,6 +66,21 @@ def test_a_share_is_a_number_of_cases():
     assert {item for n in range(60) for item in matrices.left_in(cases, str(n))} == {*cases}
 
 
+def test_a_share_of_operators_is_the_same_in_all_matrices():
+    def of(file):
+        return [Item(f"{file}.py::test[{op}-{n}]", ["op"], share=3, op=op, n=n) for op in "abcdefg" for n in range(5)]
+
+    items = [*of("a"), *of("b")]
+    chosen = matrices.left_in(items, "first")
+    names = [[item.callspec.params["op"] for item in file if item in chosen] for file in (items[:35], items[35:])]
+    assert len(names[0]) == len({*names[0]}) == 3
+    assert names[0] == names[1]
+    further = matrices.left_in(items, "first", is_further=True)
+    assert len(further) == 2 * (3 * 2 + 4 * 3)
+    assert not further & chosen
+    assert {item for n in range(200) for item in matrices.left_in(items, str(n))} == {*items}
+
+
 def test_a_pool_is_a_matrix_of_several_tests():
     tests = [Item(f"{file}.py::test_{n}", [], share=4, pool="slow") for file in "ab" for n in range(6)]
     assert len(matrices.left_in(tests, "first")) == 3

@@ -271,6 +271,7 @@ def _grid(kind: str) -> np.ndarray:
     return np.float16(x).astype(np.float32)
 
 
+@pytest.mark.matrix(share=2)
 @pytest.mark.parametrize("name", ["sin", "cos", "tanh", "erf", "logistic"])
 def test_functions_of_computed_operands_stay_in_their_range(name: str) -> None:
     """In float64 the operand has two words, and both may be longer than a turn."""

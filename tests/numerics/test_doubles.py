@@ -98,7 +98,7 @@ def composed(outer: Formula, inner: Formula) -> Formula:
 LARGEST = {"float64": 1.7976931348623157e308, "float32": 3.4028234e38, "bfloat16": 3.3e38, "float16": 65504.0}
 
 
-@pytest.mark.matrix("function")
+@pytest.mark.matrix("function", share=2)
 @pytest.mark.parametrize("function", ["sin", "cos", "tanh", "sigmoid", "erf"])
 @pytest.mark.parametrize("dtype", LARGEST)
 def test_bounded_functions_of_computed_operands_stay_in_their_range(function: str, dtype: str) -> None:

@@ -218,6 +218,7 @@ def test_affine_grid_of_wrong_shapes():
 # ---- rotations
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("kind", SHORT, ids=str)
 @pytest.mark.parametrize("case", SCALES)
 @pytest.mark.parametrize("interleaved", [0, 1])

@@ -59,6 +59,7 @@ def as_tuple(value):
     return value if isinstance(value, tuple) else (value,)
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("text", [LAYER_NORM, RMS_NORM, MASKED_SOFTMAX, SOFTMAX_BY_HAND, MOMENTS])
 def test_one_kernel_with_the_same_bits(text, kind, threads):

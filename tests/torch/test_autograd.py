@@ -41,7 +41,7 @@ def operands(operator, shape=(2, 3)):
     return tuple(tensors)
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=12)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_gradients_of_first_and_second_order(name):
     operator, parameters = OPERATORS[name], REQUIRED.get(name, {})

@@ -464,6 +464,7 @@ def programs(draw):
     return steps, wanted
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 @settings(max_examples=60, deadline=None)
 @example(([("subtract", 0, 0), ("multiply", 0, 1), ("scale", 2, 0)], [3]))
 @given(programs())
