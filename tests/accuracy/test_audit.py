@@ -117,7 +117,7 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.matrix(share=5)
+@pytest.mark.matrix(share=10)
 @pytest.mark.parametrize("dtype", SHORT)
 @pytest.mark.parametrize("op", FORMULAS, ids=lambda op: op.name)
 def test_formulas_that_overflow_cancel_or_tie(op, dtype):
@@ -144,7 +144,7 @@ EXTREMES: list[tuple[str, dict[str, float]]] = [
 ]
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize(("name", "parameters"), EXTREMES, ids=str)
 def test_extreme_parameters(name, parameters):
     for dtype in ("float16", "bfloat16"):

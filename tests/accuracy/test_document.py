@@ -103,7 +103,7 @@ def test_the_goals_are_kept(report, script):
     assert 0 <= report.worst <= script.goal(report)
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=16)
 @pytest.mark.parametrize("report", OWN.values(), ids=OWN)
 def test_operators_compute_what_was_measured(report):
     found = fingerprint(OPERATORS[report.operator], element_type(report.dtype), report.parameters)
@@ -194,7 +194,7 @@ def test_the_page_has_the_table_of_derivatives(derivatives):
     assert derivatives.BEGIN + derivatives.table(results) + derivatives.END in derivatives.PAGE.read_text()
 
 
-@pytest.mark.matrix(share=4, pool="slow")
+@pytest.mark.matrix(share=6, pool="slow")
 def test_ours_are_correctly_rounded_where_they_were_worst(derivatives):
     results = json.loads(derivatives.RESULTS.read_text())["operators"]
     for name, rows in results.items():

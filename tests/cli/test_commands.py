@@ -116,7 +116,7 @@ def test_contracts_differ_where_no_error_says_so():
             assert differs == bool(errors(operator) or operator in UNMEASURED), operator
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=16)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_show_says_everything(ogive, name):
     status, out, err = ogive("show", name)
@@ -319,7 +319,7 @@ def test_peers_stand_side_by_side(ogive, monkeypatch):
     assert 0.4 < float(out.splitlines()[1].split()[-1]) < 1
 
 
-@pytest.mark.matrix(share=4, pool="slow")
+@pytest.mark.matrix(share=6, pool="slow")
 def test_show_says_which_level_decides(ogive, tmp_path):
     """A sum that is zero goes to enclosures wherever it is computed; where it is not, the kernel decides."""
     file = tmp_path / "levels.py"

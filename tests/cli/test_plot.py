@@ -19,7 +19,7 @@ def need_matplotlib():
     pytest.importorskip("matplotlib", reason="matplotlib, which draws the pictures, is not installed")
 
 
-@pytest.mark.matrix(share=4, pool="slow")
+@pytest.mark.matrix(share=6, pool="slow")
 def test_a_curve_its_derivative_and_types(tmp_path, capsys):
     need_matplotlib()
     path = tmp_path / "celu.svg"
@@ -127,7 +127,7 @@ def test_without_matplotlib(arguments, monkeypatch, tmp_path, capsys):
     assert not (tmp_path / "c.svg").exists()
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=16)
 @pytest.mark.parametrize("op", OPERATORS.values(), ids=OPERATORS)
 def test_every_operator_has_a_curve(op):
     drawn = drawing(op)

@@ -72,7 +72,7 @@ def check(name, family, dtype, asked):
     asked.clear()
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("kind", ONCE)
 def test_what_once_was_a_cliff_is_none(kind, dtype, asked):

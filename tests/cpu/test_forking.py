@@ -43,7 +43,7 @@ def run(code):
     return completed.returncode, completed.stdout.strip(), completed.stderr.strip()
 
 
-@pytest.mark.matrix(share=4, pool="slow")
+@pytest.mark.matrix(share=6, pool="slow")
 def test_children_compile_though_another_thread_was_compiling():
     code = """
 x = np.linspace(-4, 4, 64, dtype=np.float32)
@@ -220,7 +220,7 @@ print(statuses([child]))
     assert run(code) == (0, "[0]", "")
 
 
-@pytest.mark.matrix(share=4, pool="slow")
+@pytest.mark.matrix(share=6, pool="slow")
 def test_children_load_and_run_models_though_another_thread_did():
     pytest.importorskip("onnx", reason="the models are ONNX's")
     code = """
@@ -282,7 +282,7 @@ def locks_are_free():
 """
 
 
-@pytest.mark.matrix(share=4, pool="slow")
+@pytest.mark.matrix(share=6, pool="slow")
 def test_ctrl_c_during_a_fork_is_neither_lost_nor_leaves_a_lock():
     """A signal that comes while the system forks is handled by the first Python instruction after it."""
     code = """

@@ -187,7 +187,7 @@ def test_results_larger_than_the_caches_have_the_same_bits(kind, offset, threads
         assert (memory[offset + count :] == 99).all()
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=8)
 @pytest.mark.parametrize("offset", [0, 1, 16, 21])
 @pytest.mark.parametrize("width", [1040, 1088, 1104, 4096, 4100])
 def test_broadcast_results_larger_than_the_caches_have_the_same_bits(width, offset, threads):

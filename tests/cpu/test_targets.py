@@ -37,7 +37,7 @@ def program(op, signature):
     return op.program(signature, **op.checked_parameters(required)), required
 
 
-@pytest.mark.matrix(share=40)
+@pytest.mark.matrix(share=60)
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda t: t.name)
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
 def test_same_bits_on_every_instruction_set(op, signature, target):

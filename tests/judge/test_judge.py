@@ -567,7 +567,7 @@ def test_a_sweep_finds_what_a_kernel_has_wrong():
     assert others.arrays[0][others.wrong] == x[100]
 
 
-@pytest.mark.matrix(share=4, pool="slow")
+@pytest.mark.matrix(share=6, pool="slow")
 def test_a_sweep_finds_the_same_on_any_number_of_threads(monkeypatch):
     """The sweep of every 4,099th float32, with a wrong tail and wrong NaN: each count, example, bin and cause."""
 

@@ -98,7 +98,7 @@ def test_every_report_has_the_verdict(library, tmp_path, capsys):
     assert text in files["html"].read_text()
 
 
-@pytest.mark.matrix(share=4, pool="slow")
+@pytest.mark.matrix(share=6, pool="slow")
 def test_assert_conforms_says_it(library):
     with pytest.raises(AssertionError, match="writes 3 elements past the end"):
         assert_conforms(f"{library}:past", "exp")
@@ -139,7 +139,7 @@ def test_a_sweep_of_everything_stops_at_a_crash(library, monkeypatch):
 # ---- functions of numbers, rows, other types
 
 
-@pytest.mark.matrix(share=4, pool="slow")
+@pytest.mark.matrix(share=6, pool="slow")
 def test_functions_of_one_number(library):
     assert judge(f"{library}:one", "exp", signature="float f(float v)").within_budget
     found = judge(f"{library}:one_crashes", "exp", signature="float f(float x)")

@@ -178,7 +178,7 @@ def given(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.matrix(share=12)
+@pytest.mark.matrix(share=20)
 @pytest.mark.parametrize(("path", "command"), RUN, ids=[f"{path.name}: {command}" for path, command in RUN])
 def test_a_command_of_a_page(path, command, given):
     program, *arguments = shlex.split(command)

@@ -142,7 +142,7 @@ def test_a_function_of_a_computed_number_is_within_its_bound(name: str, inner: s
     assert not wrong, f"{root} at {x[wrong[0]]}"
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=8)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("seed", range(40))
 def test_the_exact_value_of_a_random_formula_lies_within_its_bound(seed: int, mode: str) -> None:

@@ -147,7 +147,7 @@ def results_of(model, arrays, **keywords):
     return results if isinstance(results, tuple) else (results,)
 
 
-@pytest.mark.matrix(share=4, pool="slow")
+@pytest.mark.matrix(share=6, pool="slow")
 @settings(
     max_examples=int(ASKED) if ASKED else 60,
     derandomize=not ASKED,

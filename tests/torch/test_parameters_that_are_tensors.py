@@ -53,7 +53,7 @@ def same(a, b):
     return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize(("operator", "values"), CASES)
 def test_tensors_have_the_derivatives_of_numbers(operator, values):
     """A tensor of one number for each element, so that gradients are no sums."""

@@ -371,6 +371,7 @@ def test_the_fast_contract_compiles():
 # ---- out, and in place
 
 
+@pytest.mark.matrix(share=2)
 @is_there
 @pytest.mark.parametrize("dtype", TYPES)
 def test_results_are_written_without_a_copy(monkeypatch, dtype):

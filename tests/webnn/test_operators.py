@@ -381,6 +381,7 @@ def test_dequantisation_of_32_bits_rounds_once():
     np.testing.assert_array_equal(found, exact.astype(np.float32))
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("kind", FLOATS)
 @pytest.mark.parametrize("parts", [(), ("scale",), ("bias",), ("scale", "bias")])
 def test_normalisation(kind, parts):
