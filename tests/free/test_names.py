@@ -106,7 +106,9 @@ def test_every_name_of_these_lists_is_answered():
     from ogive.webnn.operator_table import OPERATORS as OF_WEBNN
     from ogive.webnn.operator_table import OUT_OF_SCOPE
 
-    of_numpy = {name for name in np.__all__ if isinstance(getattr(np, name), np.ufunc)}  # numexpr adds some to the module
+    of_numpy = {
+        name for name in np.__all__ if isinstance(getattr(np, name), np.ufunc)
+    }  # numexpr adds some to the module
     names = of_numpy | {*OF_WEBNN, *OUT_OF_SCOPE}
     assert of_numpy
     assert not {name for name in names if not stated(name)}
