@@ -3,6 +3,7 @@
 import functools
 import inspect
 import math
+import re
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -69,11 +70,11 @@ TRACED: list[tuple[Callable[..., Any], str]] = [
     (lambda x: x + WEIGHTS, "an array of shape \\(3,\\).*Pass arrays as tensor arguments"),
     (lambda x: WEIGHTS * x, "an array of shape \\(3,\\)"),
     (lambda x: x * [1, 2], "combines an expression with a list"),
-    (lambda x: x + None, "combines an expression with None. A helper function may lack its `return`"),
+    (lambda x: x + None, "combines an expression with None. Check that helper functions `return`"),
     (lambda x: x == None, "combines an expression with None"),  # noqa: E711  # the comparison is the point
     (lambda x: x + "1", "with the text '1'.*Literal"),
-    (lambda x: x * 1j, "a value of type complex"),
-    (lambda x: x * math.sin, "a value of type builtin_function_or_method"),
+    (lambda x: x * 1j, "with 1j; allowed: .* Convert it to a float"),
+    (lambda x: x * math.sin, "with the function sin; allowed: .* Call it first"),
     (lambda x: x & 1, "`&`: an operand is a number; allowed: truth values.*bit_and"),
     (lambda x: ~x, "`~`: an operand is a number"),
     (lambda x: (x > 0) - (x < 0), "`-` has no meaning between two truth values. Write a \\^ b"),
@@ -83,9 +84,9 @@ TRACED: list[tuple[Callable[..., Any], str]] = [
     (lambda x: pow(x, 2, 3), "Write \\(a \\*\\* b\\) % c"),
     (lambda x: round(x, 2), "round: decimals is 2; allowed: 0. Write round\\(x \\* 100\\) / 100"),
     (lambda x: np.round(x, 1), "round: decimals is 1"),
-    (lambda x: np.sum(x), "numpy.sum, which has no meaning.*ogive.formula.row_sum does it for a row"),
-    (lambda x: np.add.reduce(x), "numpy.add.reduce, .*row_sum"),
-    (lambda x: np.max(x), "numpy.max, .*row_max"),
+    (lambda x: np.sum(x), "numpy.sum; .*ogive.formula.row_sum for a row"),
+    (lambda x: np.add.reduce(x), "numpy.add.reduce; .*row_sum"),
+    (lambda x: np.max(x), "numpy.max; .*row_max"),
     (lambda x: np.mean(x), "row_sum\\(x\\) / row_count\\(x\\)"),
     (lambda x: np.median(x), "numpy.median; .*help\\(ogive.formula\\)"),
     (lambda x: np.gcd(x, 2), "numpy.gcd; .*help\\(ogive.formula\\)"),
@@ -115,10 +116,11 @@ TRACED: list[tuple[Callable[..., Any], str]] = [
 
 @pytest.mark.parametrize(("formula", "text"), TRACED, ids=lambda value: "" if callable(value) else value[:40])
 def test_wrong_formulas(formula, text):
-    with pytest.raises(FormulaError, match=text) as caught:
+    with pytest.raises(FormulaError) as caught:
         ogive.operator(formula)
     said = str(caught.value)
     assert said.startswith(f"{formula.__name__}: ")
+    assert re.search(text, said.partition(f" In {__file__}")[0])  # the line of the mistake has the pattern itself
     first = formula.__code__.co_firstlineno
     lines = range(first, first + len(inspect.getsource(formula).splitlines()))
     assert any(f"In {__file__}, line {n}: " in said for n in lines), said
