@@ -50,8 +50,20 @@ def gather(source: Path, only: Sequence[str] | None = None) -> None:
     (source / "api.md").write_text(api.page(), encoding="utf-8")
     for path in [*source.glob("*.md"), *source.glob("tables/*.md")]:
         text = path.read_text(encoding="utf-8")
+        text = _with_messages(text) if path.name == "troubleshooting.md" else text
         path.write_text(_linked(text, path, source), encoding="utf-8")
     write_navigation(source)
+
+
+def _with_messages(text: str) -> str:
+    """The page of messages, with index entries of their parts, by which the search finds it first."""
+    messages = re.findall(r"^`([^`]+)`.*\n: ", text, re.MULTILINE)
+    parts = {
+        part.strip(" .") for each in messages for part in re.split(r"\.\.\.|[;,:()]|'.*?'|\b(?:is|has)\b|\d", each)
+    }
+    entries = ", ".join(f"! {part}" for part in sorted(parts) if " " in part)
+    title, rest = text.split("\n", 1)
+    return f"{title}\n\n```{{index}} {entries}\n```\n{rest}"
 
 
 def _linked(text: str, page: Path, source: Path) -> str:

@@ -224,6 +224,7 @@ def test_the_search_finds_every_name_of_an_operator_first(site):
         for each in operators.all_names(OPERATORS[name]):
             # An entry that is marked as the main one comes before all that is found in texts.
             assert [pages.index(f"operators/{name}"), "index-0", True] in index["indexentries"][each]
+    assert [pages.index("troubleshooting"), "index-0", True] in index["indexentries"]["a read-only array"]
     found = [pages[place] for term in ("opset", "kernel") for place in _places(index["terms"][term])]
     assert "architecture" in found
     assert "changelog" not in found

@@ -469,7 +469,7 @@ static int run_chunk(level *work, npy_intp at, npy_intp count, npy_intp valid, u
     return all != 0;
 }
 
-/* The chunks from an element on, of which it may be known that the first is computed and has flagged elements. */
+/* The chunks from an element on; `is_flagged` says that the first is computed and has flagged elements. */
 static void continue_level(level *work, heap *found, npy_intp at, int is_flagged, unsigned char *flags) {
     for (; at < work->count; at += CHUNK) {
         const npy_intp count = work->count - at < CHUNK ? work->count - at : CHUNK;
