@@ -24,8 +24,8 @@ from ogive.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from ogive.golden.specification import Specification, find_operator
 from ogive.judge.evidence import Died, Fault, Outcome, result_shape
 from ogive.judge.library import DEFAULT_SIGNATURE, LibraryFunction, functions_of
-from ogive.peers.expressions import ONNX, TORCH, expression
-from ogive.peers.peer_functions import PEERS, function, openvino_core, version
+from ogive.peers.expressions import TORCH, expression
+from ogive.peers.peer_functions import PEERS, function, one_node, openvino_core, version, when_known
 
 __all__ = [
     "DEFAULT_SIGNATURE",
@@ -230,34 +230,9 @@ def _torch(label: str, rest: str, spec: Specification, changed: Mapping[str, Any
 
 
 def _one_node(spec: Specification, changed: Mapping[str, Any], array: np.ndarray) -> bytes:
-    helper = importlib.import_module("onnx").helper
     name = spec.catalogue if spec.parameters.get("approximate", "none") == "none" else f"{spec.catalogue}_tanh"
-    if name not in ONNX:
-        raise UnsupportedError(message(spec.operator, "ONNX does not have it"))
-    operator, attributes = ONNX[name]
     given = {n: v for n, v in changed.items() if n != "approximate"}
-    element, shape = helper.np_dtype_to_tensor_dtype(array.dtype), list("nmkl"[: array.ndim])
-    graph = helper.make_graph(
-        [helper.make_node(operator, list(spec.tensors), ["result"], **attributes, **given)],
-        "one",
-        [helper.make_tensor_value_info(n, element, shape) for n in spec.tensors],
-        [helper.make_tensor_value_info("result", element, shape)],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
-    data: bytes = model.SerializeToString()
-    return data
-
-
-def _when_known(prepare: Callable[[np.ndarray], Callable[..., np.ndarray]]) -> Callable[..., np.ndarray]:
-    prepared: dict[int, Callable[..., np.ndarray]] = {}
-
-    def compute(*arrays: np.ndarray) -> np.ndarray:
-        dimensions = arrays[0].ndim
-        if dimensions not in prepared:
-            prepared[dimensions] = prepare(arrays[0])
-        return prepared[dimensions](*arrays)
-
-    return compute
+    return one_node(name, spec.tensors, given, array, spec.operator)
 
 
 def _onnxruntime(provider: str, spec: Specification, changed: Mapping[str, Any]) -> Callable[..., np.ndarray]:
@@ -270,7 +245,7 @@ def _onnxruntime(provider: str, spec: Specification, changed: Mapping[str, Any])
         session = ort.InferenceSession(_one_node(spec, changed, array), providers=[provider])
         return lambda *arrays: np.asarray(session.run(None, dict(zip(spec.tensors, arrays, strict=True)))[0])
 
-    return _when_known(prepare)
+    return when_known(prepare)
 
 
 def _openvino(device: str, spec: Specification, changed: Mapping[str, Any]) -> Callable[..., np.ndarray]:
@@ -282,7 +257,7 @@ def _openvino(device: str, spec: Specification, changed: Mapping[str, Any]) -> C
         request = core.compile_model(core.read_model(_one_node(spec, changed, array)), device).create_infer_request()
         return lambda *arrays: np.array(next(iter(request.infer(list(arrays)).values())))
 
-    return _when_known(prepare)
+    return when_known(prepare)
 
 
 # ---- Python functions

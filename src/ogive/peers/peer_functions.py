@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import importlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from ogive.errors import ArgumentError, MissingPackageError, UnsupportedError, message
 from ogive.peers.expressions import JAX, ONNX, TENSORFLOW, TORCH, expression
 
-__all__ = ["PEERS", "function", "openvino_core", "version"]
+__all__ = ["PEERS", "function", "one_node", "openvino_core", "version", "when_known"]
 
 Function = Callable[..., np.ndarray]
 
@@ -102,11 +102,16 @@ def _tensorflow(operator: str, names: tuple[str, ...], parameters: dict[str, Any
     return lambda *arrays: np.asarray(call(tensorflow, *map(tensorflow.constant, arrays)).numpy())
 
 
-def _model(operator: str, names: tuple[str, ...], given: dict[str, Any], array: np.ndarray) -> bytes:
-    """An ONNX model of one node, for arrays of this type and number of dimensions."""
+def one_node(
+    operator: str, names: Sequence[str], given: Mapping[str, Any], array: np.ndarray, subject: str = ""
+) -> bytes:
+    """An ONNX model of one node, for arrays of this type and number of dimensions; ``subject`` is whom errors name.
+
+    Raises UnsupportedError for what ONNX has no operator for.
+    """
     helper = importlib.import_module("onnx").helper
     if operator not in ONNX:
-        raise UnsupportedError(message(operator, "ONNX does not have it"))
+        raise UnsupportedError(message(subject or operator, "ONNX does not have it"))
     name, attributes = ONNX[operator]
     element = helper.np_dtype_to_tensor_dtype(array.dtype)
     shape = list("nmkl"[: array.ndim])
@@ -120,7 +125,7 @@ def _model(operator: str, names: tuple[str, ...], given: dict[str, Any], array: 
     return data
 
 
-def _when_known(prepare: Callable[[np.ndarray], Function]) -> Function:
+def when_known(prepare: Callable[[np.ndarray], Function]) -> Function:
     """A function that is prepared when the type and number of dimensions of its arrays are known."""
     prepared: dict[tuple[Any, int], Function] = {}
 
@@ -140,11 +145,11 @@ def _onnxruntime(operator: str, names: tuple[str, ...], parameters: dict[str, An
         options = ort.SessionOptions()
         options.intra_op_num_threads = 1
         options.log_severity_level = 4
-        model = _model(operator, names, given, array)
+        model = one_node(operator, names, given, array)
         session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         return lambda *arrays: np.asarray(session.run(None, dict(zip(names, arrays, strict=True)))[0])
 
-    return _when_known(prepare)
+    return when_known(prepare)
 
 
 @cache
@@ -162,11 +167,11 @@ def _openvino(operator: str, names: tuple[str, ...], parameters: dict[str, Any],
 
     def prepare(array: np.ndarray) -> Function:
         settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
-        compiled = core.compile_model(core.read_model(_model(operator, names, given, array)), "CPU", settings)
+        compiled = core.compile_model(core.read_model(one_node(operator, names, given, array)), "CPU", settings)
         request = compiled.create_infer_request()
         return lambda *arrays: np.array(next(iter(request.infer(list(arrays)).values())))
 
-    return _when_known(prepare)
+    return when_known(prepare)
 
 
 #: Name, which is that of the module -> how it computes an operator.
