@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from ogive.backends.accumulators import accumulators
 from ogive.backends.nodes import Nodes
@@ -61,6 +62,7 @@ class ColumnWriter(Nodes):
     call; what the call before has found of the elements before is taken up again.
     """
 
+    rows_of_block: ClassVar[int] = ROWS_AT_ONCE
     steps: dict[str, str] = field(default_factory=dict)
     """By the address of a row's element, how many bytes behind it the next one lies."""
 
@@ -231,11 +233,3 @@ class ColumnWriter(Nodes):
                 for offset in range(0, ROWS_AT_ONCE * form.bits // 8, 64):
                     line = self.emit_scalar(f"getelementptr i8, ptr {place}, i64 {BYTES_AHEAD + offset}")
                     self.lines.append(f"  call void @llvm.prefetch.p0(ptr {line}, i32 0, i32 3, i32 1)")
-
-    def position(self) -> str:
-        """The positions of the elements in their rows, in float64."""
-        at = self.emit_scalar(f"add i64 {self.at}, %first")
-        at = self.emit_scalar(f"sitofp i64 {at} to double")
-        vector = f"<{self.block} x double>"
-        lanes = f"<{', '.join(f'double {float(i // ROWS_AT_ONCE)}' for i in range(self.block))}>"
-        return self.emit(f"fadd {vector} {self.spread(vector, f'double {at}')}, {lanes}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from ogive.backends.target import Target
 from ogive.expression import Expression, Format
@@ -42,6 +43,8 @@ def first_finding(program: Program) -> int:
 class Writer:
     """The lines of one function so far, and the names of what they compute."""
 
+    rows_of_block: ClassVar[int] = 1
+    """How many rows the elements of a block belong to."""
     target: Target
     block: int
     program: Program
@@ -273,9 +276,9 @@ class Writer:
         return self.emit_scalar(f"shufflevector {vector} {one}, {vector} poison, <{self.block} x i32> zeroinitializer")
 
     def position(self) -> str:
-        """The positions of the elements in the row, in float64."""
+        """The positions of the elements in their rows, in float64."""
         at = self.emit_scalar(f"add i64 {self.at}, %first")
         at = self.emit_scalar(f"sitofp i64 {at} to double")
         vector = f"<{self.block} x double>"
-        lanes = f"<{', '.join(f'double {float(i)}' for i in range(self.block))}>"
+        lanes = f"<{', '.join(f'double {float(i // self.rows_of_block)}' for i in range(self.block))}>"
         return self.emit(f"fadd {vector} {self.spread(vector, f'double {at}')}, {lanes}")
