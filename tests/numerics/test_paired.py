@@ -45,6 +45,7 @@ from ogive.numerics.paired import LARGEST_SHARE, LOST, Paired, PairedArithmetic,
 from ogive.passes.paired_results import PairedReals, known_patterns
 from ogive.program import Program
 from ogive.runtime.kernels import make_ufunc
+from tests.inputs import assert_same_bits
 from tests.numerics.bounded_kernel import Kinds, drawn, exactly, operand
 
 THIRD = 1 / 3
@@ -293,6 +294,7 @@ WRITTEN = (
     lambda x: x / (1 + ogive.formula.exp(-x)),
     lambda x: x * 0.5 * (1 + ogive.formula.erf(x / ogive.formula.square_root(2))),
     lambda x: ogive.formula.log(1 + ogive.formula.exp(x)),
+    lambda x: 0.5 * x * (1 + ogive.formula.tanh(0.7978845608 * (x + 0.044715 * x * x * x))),
 )
 
 
@@ -389,6 +391,16 @@ def test_arguments_that_are_never_in_the_window_of_exp_are_left_to_float64() -> 
 
 def _square_and_power(x: Any) -> Any:
     return x * x + ogive.formula.exp(x) + 100
+
+
+def test_a_product_of_two_that_may_be_zero() -> None:
+    entropy = ogive.operator(types=["float32"])(lambda x: -x * ogive.formula.log(x))
+    made = entropy.program(entropy.signatures[0])
+    assert made.paired is not None
+    x = np.float32([1.0, 0.0, -0.0, 2.0**-126, 2.0**-149, math.inf, math.nan, -1.0, 0.5, np.nextafter(1, 0), 3e38])
+    x = np.concatenate([x, np.abs(inputs(500))])
+    right = make_ufunc("float64", replace(made, paired=None))(x)
+    assert_same_bits(entropy(x), right, x)
 
 
 def test_a_gate_of_a_multiple_is_right_at_infinity() -> None:

@@ -397,7 +397,7 @@ class PairedArithmetic(Machine):
             relative=(a.relative + b.relative) * SLACK,
             interval=a.interval * b.interval,
             is_nonzero=a.is_nonzero and b.is_nonzero,
-            may_be_zero=b.may_be_zero if a.is_nonzero else a.may_be_zero if b.is_nonzero else None,
+            may_be_zero=self._zero_of_product(a, b),
             lost=self._lost_of_product(a, b),
             is_quotient=a.is_single and b.is_single,
             where=joined(a, b),
@@ -416,6 +416,14 @@ class PairedArithmetic(Machine):
         low = self.fma_(a.high, low_of(b), self.mul_(low_of(a), whole))
         share = (a.share + b.share + a.share * b.share) * SLACK
         return replace(common, low=low, share=share, relative=common.relative + 3 * U * share)
+
+    def _zero_of_product(self, a: Paired, b: Paired) -> Expression | None:
+        """A number that is zero where one of two factors is; the smaller of both where each may be."""
+        if a.is_nonzero or b.is_nonzero:
+            return b.may_be_zero if a.is_nonzero else a.may_be_zero
+        if a.may_be_zero is None or b.may_be_zero is None:
+            return None
+        return self.smaller_(*(self.abs_(n) for n in (a.may_be_zero, b.may_be_zero)))
 
     def _scaled(self, a: Paired, power: Paired) -> Paired:
         """The number times a power of two, which is exact but for underflow."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
@@ -18,7 +19,14 @@ from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, constant, is_extreme, node, walk
 from ogive.passes.row_numbers import CHOICES, multiple, row_exponential
 
-__all__ = ["beside_one", "infinite_at_ends", "with_positive_parameters", "without_cancellation", "without_sums"]
+__all__ = [
+    "beside_one",
+    "infinite_at_ends",
+    "with_common_factors",
+    "with_positive_parameters",
+    "without_cancellation",
+    "without_sums",
+]
 
 #: Logarithms and their bases. The natural one's is not used.
 LOGARITHMS: Mapping[Operation, int] = {functions.LOG: 0, functions.LOG2: 2, functions.LOG10: 10}
@@ -32,6 +40,11 @@ def without_cancellation(roots: Sequence[Expression]) -> list[Expression]:
 def without_sums(roots: Sequence[Expression]) -> list[Expression]:
     """The formulas with products in the place of sums that cancel a little: their bounds need not run beside the values."""
     return _rewritten(roots, _as_gate)
+
+
+def with_common_factors(roots: Sequence[Expression]) -> list[Expression]:
+    """The formulas with ``x (1 + c x**2)`` in the place of ``x + c x**3``: no sum of it has terms of both signs."""
+    return _rewritten(roots, _with_common_factor)
 
 
 def with_positive_parameters(roots: Sequence[Expression]) -> list[Expression]:
@@ -116,6 +129,21 @@ def _rewritten(roots: Sequence[Expression], better: Callable[[Expression], Expre
         fresh = current if same else node(current.operation, operands, current.attribute, current.format)
         done[current] = better(fresh)
     return [done[root] for root in roots]
+
+
+def _with_common_factor(a: Expression) -> Expression:
+    if a.operation != ops.ADD:
+        return a
+    for x, term in (a.operands, a.operands[::-1]):
+        counts = Counter(_factors(term))
+        if counts.total() < 3 or counts[x] < 1:
+            continue
+        counts[x] -= 1
+        if all(count % 2 == 0 or (n.operation == ops.CONSTANT and n.attribute > 0) for n, count in counts.items()):
+            once = [n for n, count in counts.items() if count % 2]
+            squares = [_product(n, n) for n, count in counts.items() for _ in range(count // 2)]
+            return _product(x, _of(ops.ADD, constant(1), functools.reduce(_product, (*once, *squares))))
+    return a
 
 
 def _as_gate(a: Expression) -> Expression:

@@ -62,7 +62,7 @@ from ogive.numerics.rounded_results import are_same, is_near_tie, moved_by_half,
 from ogive.numerics.truths import both, either
 from ogive.passes.cost import cost, with_undecided
 from ogive.passes.fold import fold
-from ogive.passes.identities import without_cancellation
+from ogive.passes.identities import with_common_factors, without_cancellation
 from ogive.passes.row_lowering import is_share
 from ogive.passes.row_numbers import rest_of_largest, summed_exponential
 from ogive.passes.tested_rows import TestedRows, UnboundedError
@@ -89,7 +89,7 @@ def paired_results(
         (n.operation.is_elementary or n.operation is ops.SQUARE_ROOT) and depends_on_elements(n) for n in walk(*roots)
     ):
         return None
-    tested = None
+    roots, tested = with_common_factors(roots), None
     for roundings in ROUNDINGS:
         reals = PairedReals(tuple(inputs), roots, roundings)
         try:
