@@ -7,6 +7,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 __all__ = ["Table", "best_peer", "duration", "geometric_mean", "ratio", "size_name", "tables", "written"]
@@ -255,19 +256,19 @@ def _torch(title: str, rows: list[Row]) -> list[Table]:
     return [Table(title, ["operator", "what", "elements", "ogive.torch", *peers], lines)]
 
 
-def _layers(title: str, rows: list[Row]) -> list[Table]:
-    """The cost of each in multiples of eager torch."""
+def _layers(title: str, rows: list[Row], peer: str = "eager", shown_as: str = "eager torch") -> list[Table]:
+    """The cost of each in multiples of a peer's."""
     lines: list[list[str]] = []
     ratios: dict[str, list[float]] = {"ogive": [], "fast": []}
     for row in rows:
         seconds = row["seconds"]
         for ours, found in ratios.items():
-            found.append(seconds[ours] / seconds["eager"])
+            found.append(seconds[ours] / seconds[peer])
         shown = [f"{found[-1]:.2f}" for found in ratios.values()]
-        lines.append([row["name"], size_name(row["elements"]), duration(seconds["eager"]), *shown])
+        lines.append([row["name"], size_name(row["elements"]), duration(seconds[peer]), *shown])
     means = " and ".join(f"{geometric_mean(found):.2f} (largest {max(found):.2f})" for found in ratios.values())
     summary = f"Geometric means of {len(rows)}, exact and fast: {means}."
-    return [Table(title, ["operator", "elements", "eager torch", "exact", "fast"], lines, summary)]
+    return [Table(title, ["operator", "elements", shown_as, "exact", "fast"], lines, summary)]
 
 
 def _networks(title: str, rows: list[Row]) -> list[Table]:
@@ -334,6 +335,7 @@ _MAKERS = {
     "torch-calls": ("Short calls beside torch: how many times as long torch takes", _torch),
     "torch-layers": ("Forward plus backward in multiples of eager torch", _layers),
     "torch-networks": ("Networks of torch with Ogive's activations, in multiples of torch", _networks),
+    "jax-gradients": ("Gradients in multiples of jax.nn's", partial(_layers, peer="jax", shown_as="jax.nn")),
     "torch": ("ogive.torch beside torch: how many times as long torch takes", _torch),
 }
 

@@ -1,4 +1,5 @@
-"""``ogive.torch`` beside torch: what a short call costs, and forward plus backward beside eager torch and torch.compile.
+"""``ogive.torch`` beside torch: what a short call costs, and forward plus backward beside eager torch and torch.compile; and
+gradients of ``ogive.jax`` beside those of ``jax.nn``.
 
 All are timed in interleaved rounds of one process, on as many threads each, and medians are compared. On one thread forward plus
 backward is the process's CPU time, which other processes lengthen less.
@@ -15,6 +16,8 @@ from importlib.util import find_spec
 from timeit import Timer
 from types import SimpleNamespace
 from typing import Any
+
+from benchmarks.peers import limit_threads
 
 __all__ = ["SECTIONS"]
 
@@ -141,9 +144,42 @@ def layers(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]]:
     return rows
 
 
+def jax_gradients(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]]:
+    """The gradient of rows, given that of the result: both compiled by ``jax.jit``, under both contracts."""
+    if find_spec("jax") is None:
+        return []
+    import ogive
+
+    limit_threads(ogive.get_num_threads())
+    import jax
+
+    import ogive.jax
+
+    rows: list[dict[str, object]] = []
+    clock = time.process_time if ogive.get_num_threads() == 1 else time.perf_counter
+    for name in ("softmax", "log_softmax"):
+        exact = getattr(ogive, name)
+        functions = {"ogive": exact, "fast": exact.fast}
+        of_x = {peer: ogive.jax.function(operator) for peer, operator in functions.items()} | {
+            "jax": getattr(jax.nn, name)
+        }
+        for shape in SHAPES:
+            keys = jax.random.split(jax.random.key(0))
+            given = {letter: jax.random.normal(key, shape) for letter, key in zip("xg", keys, strict=True)}
+            timers = {}
+            for peer, function in of_x.items():
+                gradient = jax.jit(lambda x, g, function=function: jax.vjp(function, x)[1](g)[0])
+                timers[peer] = Timer("gradient(x, g).block_until_ready()", "", clock, given | {"gradient": gradient})
+            seconds = _medians(timers, rounds)
+            rows.append({"name": name, "what": "gradient", "elements": math.prod(shape), "seconds": seconds})
+        advance()
+    return rows
+
+
 #: As in startup.py.
 SECTIONS: dict[str, tuple[Callable[[int, Callable[[], None]], list[dict[str, object]]], Callable[[int], int]]] = {
     "torch-calls": (calls, lambda rounds: len(PAIRS)),
     "torch": (training, lambda rounds: len(PAIRS) * len(SIZES)),
     "torch-layers": (layers, lambda rounds: len(TRAINED) + len(ROWS)),
+    "jax-gradients": (jax_gradients, lambda rounds: 2),
 }
