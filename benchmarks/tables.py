@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -315,7 +315,7 @@ def _cliffs(title: str, rows: list[Row]) -> list[Table]:
     return made
 
 
-_MAKERS = {
+_MAKERS: dict[str, tuple[str, Callable[[str, list[Row]], list[Table]]]] = {
     "float32": ("float32", _elementwise),
     "fast": ("The fast contract, float32", _fast),
     "float16": ("float16", _elementwise),

@@ -49,7 +49,8 @@ class Summation(Enum):
     IN_FLOAT64 = "in float64, and beside a sum of float64 what rounding lost of it"
     UNCOMPENSATED = "in float64, without what rounding lost"
     IN_PAIRS = (
-        "two and two in float32, then in float64: of numbers that are far from infinite, and not negative or low words"
+        "two and two in their own format, then in float64, without what rounding lost: of float64, and of float32 that is far from"
+        " infinite, and not negative or low words"
     )
     IN_GROUPS = (
         "in float64: first what the loop takes at a time, then those sums, and beside them what rounding lost. Targets"

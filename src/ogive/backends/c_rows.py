@@ -281,7 +281,7 @@ class _Found:
         is_short = self.is_extreme or is_count or self.from_one or summation is Summation.ROUGH
         self.form = value.format if is_short else Format.F64
         is_compensated = is_sum and value.format is Format.F64 and not is_count
-        is_compensated &= summation not in (Summation.UNCOMPENSATED, Summation.ROUGH)
+        is_compensated &= summation not in (Summation.UNCOMPENSATED, Summation.ROUGH, Summation.IN_PAIRS)
         self.has_low, self.has_lost = is_compensated or self.from_one, after == "row_lost" and is_compensated
         self.has_rest = after == "row_rest"
         if self.is_whole:

@@ -49,7 +49,7 @@ class Accumulator:
         self.taken_form = Format.BIT if self.is_count else self.form if kind == "row_first" else value.format
         # The rounding errors of a sum in float64 are summed beside it; beside extremes, NaN is kept.
         is_compensated = kind == "row_sum" and value.format is Format.F64 and not self.is_count
-        is_compensated &= reduction.summation not in (Summation.UNCOMPENSATED, Summation.ROUGH)
+        is_compensated &= reduction.summation not in (Summation.UNCOMPENSATED, Summation.ROUGH, Summation.IN_PAIRS)
         self.parts = 2 if self.is_extreme or is_compensated or self.from_one else 1
         self.parts += counts_lost and is_compensated
         self.neutral = {"row_max": -math.inf, "row_sum": 0.0}.get(kind, math.inf)

@@ -1,4 +1,4 @@
-"""Rows of the fast contract: without a rounding test, in float32 with corrections where rules allow it.
+"""Rows of the fast contract: without a rounding test, in float32 with corrections or in float64, whichever costs less.
 
 A number that a row has one of is computed in float64. So are elements of which a function is taken, other than exponentials of the
 distance from the row's largest element, and sums of what float32 would round. Where a stage of the exact program repeats,
@@ -14,16 +14,19 @@ from dataclasses import replace
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.errors import FormulaError
-from ogive.expression import Expression, Format, depends_on_elements, walk
+from ogive.expression import EXTREMES, Expression, Format, depends_on_elements, node, walk
 from ogive.numerics.bounded import Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.passes.cost import is_worth_it
+from ogive.passes.cost import is_worth_it, usual_cost
 from ogive.passes.exact_rows import row_decider
 from ogive.passes.row_numbers import EXPONENTIALS, exponential, from_largest, row_exponential, within_row
 from ogive.passes.untested_rows import UntestedRows, untested_rows
-from ogive.program import Program, Summation
+from ogive.program import Program, Reduction, Summation
 
 __all__ = ["FastRows", "fast_rows"]
+
+
+_SINGLE = Arithmetic(Format.F32)
 
 
 class NoSingleRuleError(Exception):
@@ -61,16 +64,18 @@ def _made(
     *,
     reduces: bool,
 ) -> Program:
+    double = FastRowsOfDoubles(Bounded(Format.F64, goal=Format.F32), tuple(inputs))
+    made = untested_rows(double, roots, outputs, parameter_count, reduces=reduces)
     if not (reduces and _sums_products(roots)):
         single = FastRows(Arithmetic(Format.F32), tuple(inputs))
         with suppress(NoSingleRuleError):
-            return untested_rows(single, roots, outputs, parameter_count, reduces=reduces)
-    double = UntestedRows(Bounded(Format.F64, goal=Format.F32), tuple(inputs))
-    return untested_rows(double, roots, outputs, parameter_count, reduces=reduces)
+            found = untested_rows(single, roots, outputs, parameter_count, reduces=reduces)
+            return min(found, made, key=usual_cost)
+    return made
 
 
 class FastRows(UntestedRows):
-    """Rows in float32 with corrections."""
+    """Rows in float32 with corrections, which take longer than float64 where they are many."""
 
     def _summation(self, summed: Expression, form: Format, *, is_kept: bool) -> Summation:
         interval = self._interval_of_summed(summed)
@@ -88,11 +93,60 @@ class FastRows(UntestedRows):
             return super()._function(root, operands)
         if not depends_on_elements(root):
             return self._shortened(self.of_rows.number(root))
-        parts = row_exponential(root)
-        if parts is None or not self.number(parts[0]).is_exact:
+        value = _exponential(self, root)
+        if value is None:
             raise NoSingleRuleError
-        element, largest = map(self.number, parts)
-        return DoubleWord(exponential(self.m, element.high, largest.high), interval=EXPONENTIALS)
+        return DoubleWord(value, interval=EXPONENTIALS)
+
+
+class FastRowsOfDoubles(UntestedRows):
+    """Rows in float64, whose sums need no corrections for results of float32. Exponentials are computed in float32."""
+
+    def _of_element(self, root: Expression) -> None:
+        """Sums are taken as they are written: numbers of a row that are added up first would lose what cancels in an element."""
+        return
+
+    def _reduction(self, root: Expression, *, is_kept: bool) -> Reduction:
+        found = super()._reduction(root, is_kept=is_kept)
+        single = self.m.single_of(found.value) if found.kind in EXTREMES else None
+        return found if single is None else replace(found, value=single)
+
+    def _summation(self, summed: Expression, form: Format, *, is_kept: bool) -> Summation:
+        return Summation.IN_PAIRS
+
+    def _exponentials(self, root: Expression) -> Expression | None:
+        return None
+
+    def _rough(self, root: Expression) -> Expression:
+        value = _exponential(self, root)
+        return super()._rough(root) if value is None else value
+
+    def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
+        values, summed = super()._kept(root, place), root.operands[0]
+        if values and values[0].format is Format.F32:
+            number = self.numbers[summed]
+            self.numbers[summed] = replace(number, high=node(ops.CONVERT, (number.high,), None, Format.F64))
+        return values
+
+    def _function(self, root: Expression, operands: Sequence[DoubleWord]) -> DoubleWord:
+        value = _exponential(self, root)
+        if value is None:
+            return super()._function(root, operands)
+        return DoubleWord(node(ops.CONVERT, (value,), None, Format.F64), interval=EXPONENTIALS)
+
+
+def _exponential(rows: UntestedRows, root: Expression) -> Expression | None:
+    """An exponential of the distance of an operand from the row's largest one, in float32; None for others."""
+    parts = row_exponential(root)
+    if parts is None or not rows.number(parts[0]).is_exact:
+        return None
+    x, largest = (rows.number(part).high for part in parts)
+    if x.format is Format.F32:
+        return exponential(_SINGLE, x, largest)
+    single = rows.m.single_of(x)
+    if single is None:
+        return None
+    return exponential(_SINGLE, single, node(ops.CONVERT, (largest,), None, Format.F32))
 
 
 def _sums_products(roots: Sequence[Expression]) -> bool:
