@@ -78,9 +78,11 @@ class Bounded(Totals):
         knows_what_is_beyond_range: bool = False,
         is_of_rows: bool = False,
         follows_exactness: bool = True,
+        is_usual: bool = False,
     ) -> None:
         """``is_long``: whether two words are those of the second level, or those of float64's own kernels (words.py).
-        ``follows_exactness``: whether that level of float64 says where numbers are exact.
+        ``follows_exactness``: whether that level of float64 says where numbers are exact. ``is_usual``: whether results that are
+        infinite or NaN are undecided, so that no bound says where NaN may be another number.
         """
         if form is not self.computes_in:
             raise ValueError(f"bounds are known of float{self.computes_in.bits}, not of {form.value}")
@@ -99,6 +101,7 @@ class Bounded(Totals):
         self.small = 2.0**-960 if self.extended else 2.0**-1022
         self.follows_zeros = self.extended and is_of_rows
         self.follows_exactness = knows_what_is_beyond_range or (of_doubles and self.is_long and follows_exactness)
+        self.is_usual = is_usual
         self.knows_what_is_beyond_range = knows_what_is_beyond_range
         """Whether bounds say which numbers are vast or NaN (beyond_range.py). Else these are in doubt."""
         #: The share that a bound with a static part becomes where one has to be relative.
@@ -128,6 +131,8 @@ class Bounded(Totals):
             # The loss of the lower parts may be seen where the higher ones cancel.
             extra = 0.0 if single or not self.extended else 2.0**-98
             relative, absolute, least = unit, self._sum_of(x.absolute, y.absolute), 0.0
+            if self.is_usual:  # the sum is a multiple of the last place of one of both
+                least = min(x.least, y.least) * 2.0**-53
             first, second = x.relative + extra, y.relative + extra
             distance = result.interval.smallest_magnitude
             known = (first * x.largest + second * y.largest) / distance if distance > 0 else math.inf
@@ -293,7 +298,7 @@ class Bounded(Totals):
         That is exp(-x) times an infinity: it is zero where x is infinite, and infinite elsewhere.
         """
         doubt = None
-        for part, other in ((a, b), (b, a)):
+        for part, other in () if self.is_usual else ((a, b), (b, a)):
             if not part.error.static or part.interval.smallest_magnitude > 0 or self.is_bounded(other.interval):
                 continue
             if self._is_unseen(part.error.static):  # all large factors are in doubt
@@ -346,7 +351,11 @@ class Bounded(Totals):
             absolute = self.mul_(self.add_(absolute, self.number(self.lost)), reciprocal)
             absolute = self.mul_(absolute, self.number(1 + 2.0**-8))
         elif absolute is not None:
-            absolute = self.mul_(self.div_(absolute, self._magnitude(b)), self.number(1 + 2.0**-8))
+            room = self.number(1 + 2.0**-8)
+            if self.is_usual and not depends_on_elements(b.high):
+                absolute = self.mul_(absolute, self.div_(room, self._magnitude(b)))
+            else:
+                absolute = self.mul_(self.div_(absolute, self._magnitude(b)), room)
             absolute = absolute if zero is None else self.select_(zero, self.number(0.0), absolute)
         if not in_range and self.is_own:
             # The loss of a tiny dividend's rest is divided too.

@@ -12,14 +12,19 @@ import numpy as np
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.expression import ROW_NUMBERS, Expression, Format, node, varying, walk
+from ogive.elementary_functions import LARGER, SMALLER
+from ogive.expression import EXTREMES, ROW_NUMBERS, Expression, Format, node, varying, walk
 from ogive.numerics.bounded import Bounded
+from ogive.numerics.double_word import DoubleWord
+from ogive.numerics.machine import Machine
+from ogive.numerics.truths import both, either
+from ogive.passes.cost import usual_cost
 from ogive.passes.exact import parameters_in
 from ogive.passes.identities import without_cancellation
 from ogive.passes.paired_results import paired_rows
 from ogive.passes.row_lowering import has_room
 from ogive.passes.row_numbers import CHOICES
-from ogive.passes.tested import agree
+from ogive.passes.tested import SLACK_OF_RUNNING, agree, differ
 from ogive.passes.tested_rows import RowsInTwoWords, TestedRows, UnboundedError
 from ogive.program import MASK, DecideRow, Number, Program
 
@@ -29,6 +34,17 @@ __all__ = [
     "row_decider",
     "rows_with_test",
 ]
+
+#: Numbers of rows have a magnitude between this and its reciprocal, or are zero: so that products neither overflow nor underflow.
+MOST_OF_ROWS = 2.0**160
+
+#: The limit of the cost of a level before another one, as a share of that one's.
+WORTHWHILE = 0.96
+
+#: Numbers that are not computed, or one of these.
+GIVEN = frozenset({ops.INPUT, ops.PARAMETER, ops.CONSTANT, *EXTREMES})
+
+_SINGLE = Machine(Format.F32)
 
 #: The number of a row's elements.
 LENGTH = node(ops.ROW_LENGTH, (), None, Format.F64)
@@ -77,7 +93,65 @@ def rows_with_test(
         )
 
     first = replace(made, repair=repair, decide_row=row_decider(roots, made.inputs, made.outputs, reduces=reduces))
-    return replace(first, paired=paired_rows(computed, first, reduces=reduces))
+    before = paired_rows(computed, first, reduces=reduces)
+    return replace(first, paired=before or _usual_rows(computed, first, reduces=reduces))
+
+
+class _UsualRows(TestedRows):
+    """Float64 for results of float32 whose bounds run beside them, where no operand and no result is infinite or NaN.
+
+    What underflows then is smaller than the bound of a number that is not zero.
+    """
+
+    def __init__(self, inputs: tuple[ElementType, ...]) -> None:
+        super().__init__(Bounded(Format.F64, Format.F32, is_usual=True), inputs, Format.F32)
+
+    def _tested_float(self, root: Expression, storage: Format) -> tuple[Expression, Expression | None]:
+        m, p, number = self.m, _SINGLE, self._result(root)
+        v, error = number.high, number.error
+        low, undecided = super()._tested_float(root, storage)
+        if error.absolute is not None:
+            reach = self._reach(number, error)
+            # The upper end is the negative of the lower one of the negative number: so a zero keeps its sign.
+            ends = (m.fma_(reach, m.number(-SLACK_OF_RUNNING), end) for end in (v, m.neg_(v)))
+            low, negative = (node(ops.CONVERT, (end,), None, Format.F32) for end in ends)
+            undecided = either(differ(low, p.neg_(negative)), error.doubt)
+        is_number = p.less_equal_(p.abs_(low), p.number(p.largest))
+        return low, either(undecided, p.not_(is_number))
+
+    def _canonical(self, root: Expression, value: Expression) -> Expression:
+        """Results that are NaN are undecided."""
+        return value
+
+    def _of_a_row(self, value: DoubleWord) -> DoubleWord:
+        found, m = super()._of_a_row(value), self.rows.m
+        size, least, most = m.abs_(found.high), 1 / MOST_OF_ROWS, MOST_OF_ROWS
+        is_moderate = both(m.less_(m.number(least), size), m.less_(size, m.number(most)))
+        is_moderate = node(ops.OR, (is_moderate, m.equal_(size, m.number(0.0))), None, Format.BIT)
+        error = replace(found.error, doubt=either(found.error.doubt, m.not_(is_moderate)), least=least, largest=most)
+        return replace(found, error=error)
+
+
+def _may_hide_nan(current: Expression) -> bool:
+    """Whether something is chosen among computed numbers, of which one may be NaN where the result is none."""
+    is_choice = current.operation in (ops.SELECT, LARGER, SMALLER)
+    return is_choice and any(n.operation not in GIVEN for n in current.operands if n.format is Format.NUMBER)
+
+
+def _usual_rows(roots: Sequence[Expression], made: Program, *, reduces: bool) -> Program | None:
+    """The program that is tried before ``made``; None where none is worth it."""
+    if (
+        reduces
+        or {t.name for t in (*made.inputs, *made.outputs)} != {"float32"}
+        or any(map(_may_hide_nan, walk(*roots)))
+    ):
+        return None
+    reals = _UsualRows(made.inputs)
+    stages = reals.reduce(roots, len(made.inputs) + len(made.outputs))
+    results, undecided = reals.tested_shortly(roots, made.outputs)
+    scratch = tuple(value.format for stage in stages for _, value in stage.kept)
+    found = replace(made, results=results, stages=stages, scratch=scratch, undecided=undecided, retry=lambda: made)
+    return found if usual_cost(found) <= WORTHWHILE * usual_cost(made) else None
 
 
 def needs_no_bounds(roots: Sequence[Expression]) -> bool:

@@ -50,6 +50,9 @@ NORMAL = 2.0**-125, 2.0**127
 #: The bound that no finite number of a result's format is near to: with such a bound its two ends are infinite.
 UNREACHABLE = 2.0**1000
 
+#: The factor that covers the rounding of a bound that runs beside a number.
+SLACK_OF_RUNNING = 1 + 2.0**-28
+
 #: Up to this error ties are told by bits.
 LARGEST_NEAR_TIE = 2.0**-30
 
@@ -302,21 +305,16 @@ class TestedReals(RealLowering):
             return node(ops.CONVERT, (value,), None, Format.F32)
         return normal_single_to_odd(value) if storage is Format.F16 else single_to_odd(m, value)
 
-    def _ends(self, number: DoubleWord, error: Bound) -> list[DoubleWord]:
-        """The smallest and the largest number that the exact one may be."""
-        m = self.m
-        relative = error.relative + (ROUNDED_TWICE if m.extended else ROUNDED)
+    def _reach(self, number: DoubleWord, error: Bound) -> Expression:
+        """How far the exact number may be from the number, but for the rounding of this bound."""
+        m, reach = self.m, error.absolute
         # Next to a subnormal number of float32, what underflow in float64 has lost is a relative 2**-50 at most.
         static = 0.0 if error.static <= NEXT_TO_NOTHING else error.static
-        if not m.extended and error.absolute is None and not static:
-            return [DoubleWord(m.mul_(number.high, m.number(1 + side * relative))) for side in (-1, 1)]
-        reach = error.absolute
         if static:
             reach = m.number(static) if reach is None else m.add_(reach, m.number(static))
         magnitude = m.abs_(number.high)
-        may_cancel = number.interval.low < 0 < number.interval.high
-        kept = m.keeps_sign(number) if m.follows_exactness else error.keeps_sign
-        may_cancel = may_cancel and kept is not m.always
+        kept = self._keeps_sign(number, error)
+        may_cancel = number.interval.low < 0 < number.interval.high and kept is not m.always
         if reach is not None and error.absolute is not None and may_cancel and not static and error.static:
             # But where terms nearly cancel it may be more than the number, and decides the sign of its zero. In float64 a
             # sum that is zero keeps its sign: that is what zeros among the operands make, and the repair takes longer.
@@ -327,9 +325,21 @@ class TestedReals(RealLowering):
             if kept is not None:
                 lost = m.select_(kept, m.number(0.0), lost)
             reach = m.add_(reach, lost)
-        reach = m.mul_(magnitude, m.number(relative)) if reach is None else m.fma_(magnitude, m.number(relative), reach)
+        relative = m.number(error.relative + (ROUNDED_TWICE if m.extended else ROUNDED))
+        return m.mul_(magnitude, relative) if reach is None else m.fma_(magnitude, relative, reach)
+
+    def _keeps_sign(self, number: DoubleWord, error: Bound) -> Expression | None:
+        return self.m.keeps_sign(number) if self.m.follows_exactness else error.keeps_sign
+
+    def _ends(self, number: DoubleWord, error: Bound) -> list[DoubleWord]:
+        """The smallest and the largest number that the exact one may be."""
+        m = self.m
+        if not m.extended and error.absolute is None and error.static <= NEXT_TO_NOTHING:
+            relative = error.relative + ROUNDED
+            return [DoubleWord(m.mul_(number.high, m.number(1 + side * relative))) for side in (-1, 1)]
+        reach, kept = self._reach(number, error), self._keeps_sign(number, error)
         if error.absolute is not None:
-            reach = m.mul_(reach, m.number(1 + 2.0**-28))
+            reach = m.mul_(reach, m.number(SLACK_OF_RUNNING))
         if error.absolute is not None or (m.extended and not m.is_bounded(number.interval)):
             # Next to an infinite operand, or behind a division by zero, the bound is infinite or NaN, and an infinite result
             # is the right one.

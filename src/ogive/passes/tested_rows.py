@@ -25,6 +25,7 @@ from ogive.expression import (
     Expression,
     Format,
     Term,
+    depends_on_elements,
     formula_node,
     lift,
     node,
@@ -144,6 +145,8 @@ class TestedRows(RowLowering, TestedReals):
         """The largest or smallest number of a row -> which elements are known to equal it."""
         self.sizes: dict[Expression, Expression] = {}
         """The summed node -> about the sum of its magnitudes."""
+        self.sums_of_bounds: dict[Expression, Expression] = {}
+        """The summed term of a bound -> its sum."""
         self.differences: int | None = None
         """The reduction that is zero if all operands of a row are finite, and NaN if not."""
 
@@ -544,12 +547,8 @@ class TestedRows(RowLowering, TestedReals):
                 length = node(ops.ROW_LENGTH, (), None, Format.F64)
                 absolute, static = self._plus(absolute, m.mul_(length, m.number(error.static * ROOM))), 0.0
         if error.absolute is not None:
-            found = (
-                self._total(error.absolute)[0]
-                if self.m.extended
-                else self._found(self._new("row_sum", error.absolute, Summation.ROUGH))
-            )
-            absolute = self._plus(absolute, m.mul_(found, m.number(ROOM)))
+            found = self._total(error.absolute)[0] if self.m.extended else self._sum_of_bound(error.absolute)
+            absolute = self._plus(absolute, m.mul_(found, m.number(ROOM_OF_ROUGH)))
         doubt = self._any(error.doubt)
         largest = error.largest * MOST_ELEMENTS
         if not largest < m.safe:
@@ -636,8 +635,7 @@ class TestedRows(RowLowering, TestedReals):
             length = node(ops.ROW_LENGTH, (), None, Format.F64)
             absolute, static = self._plus(absolute, m.mul_(length, m.number(error.static * ROOM))), 0.0
         if error.absolute is not None:
-            found = self._found(self._new("row_sum", error.absolute))
-            absolute = self._plus(absolute, m.mul_(found, m.number(ROOM)))
+            absolute = self._plus(absolute, m.mul_(self._sum_of_bound(error.absolute), m.number(ROOM_OF_ROUGH)))
         doubt, largest = self._any(error.doubt), error.largest * MOST_ELEMENTS
         if not largest < m.safe:
             doubt = either(doubt, m.not_(m.less_(m.abs_(total), m.number(m.safe))))
@@ -645,6 +643,23 @@ class TestedRows(RowLowering, TestedReals):
         return DoubleWord(
             total, interval=lies, error=Bound(relative, static, absolute, doubt, None, error.least, largest)
         )
+
+    def _sum_of_bound(self, bound: Expression) -> Expression:
+        """The sum of a bound of elements: of its terms without the factors that are the same all along the row, where that
+        takes no more than one reduction.
+        """
+        m = self.rows.m
+        terms = _terms(m, bound)
+        new = {n for n, _ in terms if n is not None and n not in self.sums_of_bounds}
+        if len(new) > 1:
+            terms, new = [(bound, None)], {bound}
+        for n in new:
+            single = self.m.single_of(n)
+            summed = n if single is None else single
+            self.sums_of_bounds[n] = self._found(self._new("row_sum", summed, Summation.ROUGH))
+        length = node(ops.ROW_LENGTH, (), None, Format.F64)
+        sums = [(length if n is None else self.sums_of_bounds[n], factor) for n, factor in terms]
+        return reduce(m.add_, (total if factor is None else m.mul_(factor, total) for total, factor in sums))
 
     def _sizes(self, operand: Expression, value: Expression) -> Expression:
         """About the sum of the magnitudes of one word of the elements.
@@ -891,6 +906,20 @@ class TestedRows(RowLowering, TestedReals):
             bits = node(ops.BITCAST, (self._canonical(root, found),), None, Format.U32)
             self.in_16_bits[found] = upper_half(bits)
         return found, either(undecided, error.doubt)
+
+
+def _terms(m: Arithmetic, bound: Expression) -> list[tuple[Expression | None, Expression | None]]:
+    """(what differs from element to element, the factor of the row) of each term of a bound; None for 1."""
+    if not depends_on_elements(bound):
+        return [(None, bound)]
+    if bound.operation is ops.ADD:
+        return [term for n in bound.operands for term in _terms(m, n)]
+    if bound.operation in (ops.MULTIPLY, ops.FMA):
+        for factor, other in (bound.operands[:2], bound.operands[1::-1]):
+            if not depends_on_elements(factor):
+                terms = [(n, factor if f is None else m.mul_(factor, f)) for n, f in _terms(m, other)]
+                return [*terms, *(term for n in bound.operands[2:] for term in _terms(m, n))]
+    return [(bound, None)]
 
 
 def _long(value: int) -> Expression:
