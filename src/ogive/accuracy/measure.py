@@ -9,18 +9,20 @@ import hashlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from ogive.accuracy.report import BINS, ErrorReport
+from ogive.accuracy.report import BINS, ErrorReport, Findings
 from ogive.accuracy.ulp import FORMATS, error_in_ulp, float_type
 from ogive.dtypes import ElementType
 from ogive.operator import Operator
 from ogive.reference import evaluate, evaluate_exactly, to_long_double
 from ogive.row_operator import RowOperator
 
-__all__ = ["ROUNDS", "STEP", "changed_parameters", "fingerprint", "sample", "sample_rows", "sweep"]
+__all__ = ["ROUNDS", "STEP", "begun", "changed_parameters", "fingerprint", "sample", "sample_rows", "sweep"]
+
+F = TypeVar("F", bound=Findings)
 
 #: Inputs of one step.
 STEP = 1 << 16
@@ -45,8 +47,7 @@ def sweep(
     """
     kind = float_type(kind)
     measured = _Measured(operator, kind, parameters or {}, function, np.longdouble if careful else np.float64)
-    inputs = "every input" if stride == 1 else f"every {stride}th input"
-    report = _report(operator, measured, kind, inputs, function)
+    report = begun(ErrorReport, operator, kind, measured.values, function, stride)
     digest = hashlib.sha256()
     by_binade = np.zeros(1 << (kind.bits - FORMATS[kind.name][0] + 1))
     with ThreadPoolExecutor(workers) as pool:
@@ -63,17 +64,18 @@ def sweep(
     return report
 
 
-def _report(
+def begun(
+    findings: type[F],
     operator: Operator,
-    measured: _Measured | None,
     kind: ElementType,
-    inputs: str,
+    parameters: Mapping[str, Any],
     function: Callable[..., np.ndarray] | None,
-) -> ErrorReport:
-    """An empty report, which says whose results it will be of."""
-    parameters = {} if measured is None else changed_parameters(operator, measured.values)
+    stride: int | None = None,
+) -> F:
+    """Empty findings, which say whose results they will be of: of every ``stride``-th input, or of samples."""
+    inputs = "samples" if stride is None else "every input" if stride == 1 else f"every {stride}th input"
     by = "ogive" if function is None else str(getattr(function, "__name__", None) or repr(function))
-    return ErrorReport(operator.name, parameters, kind.name, by=by, inputs=inputs)
+    return findings(operator.name, changed_parameters(operator, parameters), kind.name, by=by, inputs=inputs)
 
 
 def _count_by_binade(by_binade: np.ndarray, x: np.ndarray, errors: np.ndarray, kind: ElementType) -> None:
@@ -113,7 +115,7 @@ def sample(
     kind = float_type(kind)
     is_longer = careful or kind.bits == 64
     measured = _Measured(operator, kind, parameters or {}, function, np.longdouble if is_longer else np.float64)
-    report = _report(operator, measured, kind, "samples", function)
+    report = begun(ErrorReport, operator, kind, measured.values, function)
     generator = np.random.default_rng(seed)
     refined = min(ROUNDS * STEP, count // 2)
     steps = -(-(count - refined) // STEP)
@@ -168,7 +170,7 @@ def sample_rows(
     kind = float_type(kind)
     dtype = np.longdouble if careful or kind.bits == 64 else np.float64
     measured = _Measured(operator, kind, parameters or {}, function, dtype)
-    report = _report(operator, measured, kind, "samples", function)
+    report = begun(ErrorReport, operator, kind, measured.values, function)
     generator = np.random.default_rng(seed)
     rows = itertools.cycle(itertools.product(ROW_LENGTHS, ROW_WIDTHS))
     # A small number is spread over the lengths, too.

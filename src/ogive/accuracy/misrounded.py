@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ogive.accuracy.measure import SPREADS, changed_parameters, drawn, in_order, patterns
+from ogive.accuracy.measure import SPREADS, begun, drawn, in_order, patterns
+from ogive.accuracy.report import Findings
 from ogive.accuracy.running_bound import evaluate_with_bounds
 from ogive.dtypes import ElementType, element_type, element_type_of
 from ogive.enclosure import right_result
@@ -57,17 +58,9 @@ class WrongResult:
 
 
 @dataclass
-class Misrounded:
+class Misrounded(Findings):
     """The result of a count."""
 
-    operator: str
-    parameters: dict[str, Any]
-    dtype: str
-    by: str = "ogive"
-    """The origin of the results: Ogive's, or those of a function of this name."""
-    inputs: str = ""
-    """``every input``, ``every 128th input``, or ``samples``."""
-    count: int = 0
     misrounded: int = 0
     """How many results are not the correctly rounded value. Any NaN is as good as any other."""
     zero_signs: int = 0
@@ -120,13 +113,10 @@ def count_misrounded(
     if samples is None and (operator.inputs > 1 or kind.bits > 32):
         what = f"not every input can be taken of {operator.inputs} x {kind.bits} bits"
         raise UnsupportedError(message(operator.name, what, way_out="Say how many samples= are taken"))
-    by = "ogive" if function is None else str(getattr(function, "__name__", None) or repr(function))
-    found = Misrounded(operator.name, changed_parameters(operator, counted.values), kind.name, by=by)
+    found = begun(Misrounded, operator, kind, counted.values, function, stride if samples is None else None)
     if samples is None:
-        found.inputs = "every input" if stride == 1 else f"every {stride}th input"
         steps = patterns(kind, stride, STEP if counted.witness is None else STEP_WITH_WITNESS)
     else:
-        found.inputs = "samples"
         steps = _samples(operator.inputs, kind, samples, np.random.default_rng(seed))
     digest = hashlib.sha256()
     with ThreadPoolExecutor(workers) as pool:

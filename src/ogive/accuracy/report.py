@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BINS", "ErrorReport", "key", "load"]
+__all__ = ["BINS", "ErrorReport", "Findings", "key", "load"]
 
 #: Upper ends of the histogram's bins, in ULP.
 BINS = (0.5, 0.501, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0, 1.25, 1.5, 2.0, 4.0, 16.0, 256.0, np.inf)
@@ -23,17 +23,24 @@ MISROUNDED = 0.5 + 1e-7
 
 
 @dataclass
-class ErrorReport:
-    """The findings of a sweep or a sample."""
+class Findings:
+    """The subject of a measurement or a count."""
 
     operator: str
     parameters: dict[str, Any]
+    """Those that are not the defaults."""
     dtype: str
     by: str = "ogive"
     """The origin of the results: Ogive's, a peer's, with its version, or those of a function of this name."""
     inputs: str = ""
     """``every input``, ``every 128th input``, or ``samples``."""
     count: int = 0
+
+
+@dataclass
+class ErrorReport(Findings):
+    """The findings of a sweep or a sample."""
+
     worst: float = -1.0
     worst_input: tuple[float, ...] = ()
     worst_result: float = math.nan
