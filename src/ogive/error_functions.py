@@ -182,7 +182,8 @@ def compiled_error_function(name: str, dtype: Any) -> Callable[[np.ndarray], np.
         return None
     import ctypes
 
-    import llvmlite.binding as llvm
+    with needed("erf and erfc for references", "'ogive[exact]'", "llvmlite"):
+        import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()

@@ -1,5 +1,6 @@
 """A function that needs a package that is not installed says so in one sentence, with the way out."""
 
+import platform
 import subprocess
 import sys
 
@@ -45,6 +46,14 @@ def test_the_command_line(package):
             "mpmath",
             "from ogive import error_functions; error_functions.context()",
             "results in 300 bits: the package mpmath is not installed. Install it: pip install 'ogive[exact]'",
+        ),
+        pytest.param(
+            "llvmlite",
+            "import ogive; ogive.vectors('gelu')",
+            "erf and erfc for references: the package llvmlite is not installed. Install it: pip install 'ogive[exact]'",
+            marks=pytest.mark.skipif(
+                platform.libc_ver()[0] != "glibc", reason="the C library's functions are not used"
+            ),
         ),
     ],
 )
