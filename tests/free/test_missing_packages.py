@@ -62,6 +62,11 @@ def test_parts_of_the_library(package, code, expected):
     assert run.stderr.splitlines()[-1] == f"ogive.errors.MissingPackageError: {expected}"
 
 
+def test_golden_data_that_need_no_error_function():
+    run = without("llvmlite", "import ogive; print(len(ogive.vectors('relu').cases))")
+    assert (run.returncode, run.stdout.strip(), run.stderr) == (0, "12", "")
+
+
 def test_devices_without_pyopencl():
     run = without("pyopencl", "from ogive.cli import main; main(['devices'])")
     assert (run.returncode, run.stderr) == (0, "")

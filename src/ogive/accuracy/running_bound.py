@@ -22,6 +22,7 @@ from ogive.accuracy.ulp import FORMATS
 from ogive.conversion import converted
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.expression import Expression, Format, Operation, walk
+from ogive.forking import cached_property
 from ogive.limits import with_limits
 from ogive.reference import compiled_error_function
 
@@ -80,7 +81,6 @@ class BoundRules:
         half_bits = (info.nmant + 2) // 2
         self.splitter = dtype(2**half_bits + 1)
         self.product_limits = dtype(info.max) ** dtype(0.4), dtype(info.tiny) ** dtype(0.8)
-        self.erf, self.erfc, self.special = self._error_functions()
         self.table: dict[Operation, Callable[..., Any]] = {
             ops.ADD: self.add,
             ops.SUBTRACT: lambda a, b: self.add(a, self.negate(b)),
@@ -110,7 +110,15 @@ class BoundRules:
             **{name: partial(self.apply, *row) for name, row in self._functions().items()},
         }
 
+    def erf(self, x: Any) -> Any:
+        return self._error_functions[0](x)
+
+    def erfc(self, x: Any) -> Any:
+        return self._error_functions[1](x)
+
+    @cached_property
     def _error_functions(self) -> tuple[Any, Any, Any]:
+        """Both, and how far they are off at most: made for the formulas that have one, as they need other packages."""
         compiled = [compiled_error_function(name, self.dtype) for name in ("erf", "erfc")]
         if all(compiled):
             return *compiled, self.function
@@ -449,7 +457,7 @@ class BoundRules:
         a: Estimated,
     ) -> Estimated:
         value = function(a.value)
-        by_library = self.special if function in (self.erf, self.erfc) else self.function
+        by_library = self._error_functions[2] if function in (self.erf, self.erfc) else self.function
         if function == self.logistic:
             by_library = 2 * by_library
         bound = by_library * np.abs(value) + self.lost
