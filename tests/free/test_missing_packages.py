@@ -62,6 +62,21 @@ def test_parts_of_the_library(package, code, expected):
     assert run.stderr.splitlines()[-1] == f"ogive.errors.MissingPackageError: {expected}"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "subject"),
+    [
+        (["relu", "--format", "onnx"], "the format onnx"),
+        (["Relu", "--standard", "onnx"], "--standard onnx"),
+        (["ACTIVATION_RELU", "--standard", "directml"], "--standard directml"),
+    ],
+)
+def test_golden_data_without_onnx(arguments, subject, tmp_path):
+    command = ["vectors", *arguments, "--output", str(tmp_path)]
+    run = without("onnx", f"from ogive.cli import main; raise SystemExit(main({command!r}))")
+    expected = f"ogive: {subject}: the package onnx is not installed. Install it: pip install 'ogive[onnx]'\n"
+    assert (run.returncode, run.stderr) == (2, expected)
+
+
 def test_golden_data_that_need_no_error_function():
     run = without("llvmlite", "import ogive; print(len(ogive.vectors('relu').cases))")
     assert (run.returncode, run.stdout.strip(), run.stderr) == (0, "12", "")

@@ -2202,6 +2202,12 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "status 2: ogive: No such option '--bogus'. Try 'ogive list --help'",
         ),
         (
+            "a misspelt option",
+            'cli("export", "gelu", "--ouput", "x")',
+            "CommandLineError",
+            "status 2: ogive: No such option '--ouput'. Did you mean '--output'? Try 'ogive export --help'",
+        ),
+        (
             "a pattern that finds nothing",
             'cli("list", "zzz")',
             "CommandLineError",

@@ -186,7 +186,7 @@ def _way_out(error: click.UsageError, arguments: list[str]) -> str:
         path = " ".join(["ogive", *[word for word in arguments if word in COMMANDS][:1]])
     else:
         path = error.ctx.command_path
-    return f"{'' if error.format_message().endswith('.') else '.'} Try '{path} --help'"
+    return f"{'' if error.format_message().endswith(('.', '?')) else '.'} Try '{path} --help'"
 
 
 def _complain(text: str, is_debugged: bool = False) -> None:

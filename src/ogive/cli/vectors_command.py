@@ -10,6 +10,7 @@ from ogive.cli.accuracy_command import read_parameter
 from ogive.cli.operator_argument import OperatorName, find
 from ogive.cli.terminal import print_json, say, singular
 from ogive.dtypes import ELEMENT_TYPES
+from ogive.errors import needed
 from ogive.golden import make, of_operator, regimes
 from ogive.golden.formats import FORMATS, write
 from ogive.golden.specification import Specification
@@ -30,7 +31,8 @@ def _of_catalogue(operator: str, dtype: str, parameters: tuple[str, ...], *, eve
 
 
 def _of_onnx(operator: str, version: str | None, dtype: str, kind: str | None) -> list[Specification]:
-    from ogive.golden.onnx_operators import all_of_onnx, of_onnx
+    with needed("--standard onnx", "'ogive[onnx]'", "onnx"):
+        from ogive.golden.onnx_operators import all_of_onnx, of_onnx
     from ogive.onnx.data_types import DATA_TYPES
 
     rows = [row for row in all_of_onnx() if row.operator.lower() == operator.lower()]
@@ -61,7 +63,8 @@ def _opset(version: str) -> int:
 
 
 def _of_directml(operator: str, version: str | None, dtype: str, kind: str | None) -> list[Specification]:
-    from ogive.golden.directml_operators import all_of_directml, of_directml
+    with needed("--standard directml", "'ogive[onnx]'", "onnx"):
+        from ogive.golden.directml_operators import all_of_directml, of_directml
 
     if kind is not None:
         raise click.UsageError("--type is a type of ONNX; allowed: with --standard onnx, and --dtype with directml")

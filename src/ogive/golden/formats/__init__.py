@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ogive.errors import ArgumentError, UnsupportedError, message
+from ogive.errors import ArgumentError, UnsupportedError, message, needed
 from ogive.golden.specification import WholeSpecification, bits_of, python_value
 from ogive.golden.vectors import Vectors
 
@@ -48,7 +48,9 @@ def write(vectors: Vectors, format: str, folder: Path) -> list[Path]:  # noqa: A
     if format in _WRITERS:
         written = _WRITERS[format](vectors, folder)
     else:
-        written = importlib.import_module(f"ogive.golden.formats.{format}_format").write(vectors, folder)
+        with needed(f"the format {format}", "'ogive[onnx]'", "onnx"):
+            module = importlib.import_module(f"ogive.golden.formats.{format}_format")
+        written = module.write(vectors, folder)
     manifest = folder / f"{vectors.name}.json"
     if format in ("onnx", "dxdispatch"):
         manifest = folder / vectors.name / "manifest.json"
