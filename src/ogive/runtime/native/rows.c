@@ -471,16 +471,37 @@ static OgiveLoopData loop_of_retry(const OgiveLoopData *loop, npy_intp elements)
  * what is stored is never what is read next. */
 #define PAGE ((size_t)4096)
 
+/* Rows are taken together that fit a cache: what a row has one of is computed of 16 rows at a time, whether they are there or
+ * not. Of rows with a rounding test that takes longer than to read them from the second level again. */
+#define BYTES_OF_TESTED_ROWS ((npy_intp)128 << 10)
+#define PIECES_OF_ROWS 4 /* of a share, at least */
+#define UNEVEN 8 /* no share is larger than another by more than that part of all rows */
+
+static intptr_t rows_together(const OgiveKernel *kernel, npy_intp count) {
+    const int is_long_work = kernel->repair != NULL && !kernel->has_repeats;
+    const npy_intp bytes = is_long_work ? BYTES_OF_TESTED_ROWS : OGIVE_STAGING_BYTES;
+    const npy_intp length = count < 1 ? 1 : count < bytes ? count : bytes, rows = bytes / kernel->bytes / length;
+    return rows < 1 ? 1 : rows > ROWS_AT_ONCE ? ROWS_AT_ONCE : rows;
+}
+
+/* How many rows a piece of a shared call has at least: many enough to be taken together, of shares that are alike. */
+static npy_intp rows_of_a_piece(const OgiveKernel *kernel, npy_intp count, npy_intp rows, int threads) {
+    npy_intp found = rows_together(kernel, count), most = rows / (PIECES_OF_ROWS * threads);
+    for (found = found < most ? found : most; found > 1; --found) {
+        const npy_intp units = (rows + found - 1) / found, share = (units + threads - 1) / threads * found;
+        if ((share * threads - rows) * UNEVEN <= rows) {
+            break;
+        }
+    }
+    return found < 1 ? 1 : found;
+}
+
 static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t end, int threads) {
     const OgiveKernel *kernel = context->loop->kernel;
     const npy_intp count = context->count;
     const int operands = kernel->inputs + kernel->outputs, shares = output_serves_as_scratch(kernel);
     const size_t of_one = scratch_bytes(kernel, count, shares);
-    /* As many rows together as the first-level cache holds. */
-    const npy_intp length = count < 1 ? 1 : count < OGIVE_STAGING_BYTES ? count : OGIVE_STAGING_BYTES;
-    intptr_t group = OGIVE_STAGING_BYTES / kernel->bytes / length;
-    group = group < 1 ? 1 : group > ROWS_AT_ONCE ? ROWS_AT_ONCE : group;
-    group = group > end - begin ? end - begin : group;
+    const intptr_t together = rows_together(kernel, count), group = together > end - begin ? end - begin : together;
     char *scratch = NULL;
     if (of_one > 0 && (scratch = malloc(of_one * (size_t)group + PAGE)) == NULL) {
         atomic_store(&context->failed, 1);
@@ -488,18 +509,20 @@ static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t 
     }
     _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
     ogive_row_group rows_of = new_group(context, records);
-    if (of_one > 0) {
-        const uintptr_t place = (uintptr_t)context->args[0] / 64 * 64;
-        place_scratch(&rows_of, scratch + (place - (uintptr_t)scratch) % PAGE, group, shares);
-    }
     for (int k = 0; k < operands; ++k) {
         rows_of.steps[k] = context->steps[k];
     }
     intptr_t undecided_before = 0;
+    size_t placed = PAGE; /* nowhere as yet */
     for (intptr_t at = begin; at < end; at += group) {
         const intptr_t rows = end - at < group ? end - at : group;
         for (int k = 0; k < operands; ++k) {
             rows_of.operands[k] = context->args[k] + at * context->steps[k];
+        }
+        const size_t place = ((uintptr_t)rows_of.operands[0] / 64 * 64 - (uintptr_t)scratch) % PAGE;
+        if (of_one > 0 && place != placed) {
+            place_scratch(&rows_of, scratch + place, group, shares);
+            placed = place;
         }
         if (shares) {
             rows_of.operands[operands] = rows_of.operands[kernel->inputs];
@@ -1018,13 +1041,15 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
         }
         ogive_fp_leave(saved);
     } else {
-        npy_intp grain = kernel->parallel_threshold / 2 / length;
+        npy_intp grain = kernel->parallel_threshold / 2 / length, unit = 1;
         if (context.side_by_side || (!contiguous && has_columns(&context, rows))) { /* neighbours lie in the same lines of memory */
             const npy_intp share = (rows / threads + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE * ROWS_AT_ONCE;
             const npy_intp wanted = share < COLUMNS_AT_ONCE ? share : COLUMNS_AT_ONCE;
             grain = grain < wanted ? wanted : grain;
+        } else if (contiguous) {
+            unit = rows_of_a_piece(kernel, count, rows, threads);
         }
-        ogive_run_in_pool(kernel, run_rows, &context, rows, grain < 1 ? 1 : grain, 1);
+        ogive_run_in_pool(kernel, run_rows, &context, rows, grain < 1 ? 1 : grain, unit);
     }
     ogive_raise(&call);
     if (atomic_load(&context.failed)) {
