@@ -52,6 +52,7 @@ class Summation(Enum):
         "two and two in their own format, then in float64, without what rounding lost: of float64, and of float32 that is far from"
         " infinite, and not negative or low words"
     )
+    IN_FOURS = "the same of four and four"
     IN_GROUPS = (
         "in float64: first what the loop takes at a time, then those sums, and beside them what rounding lost. Targets"
         " differ in its last bits, so it is for sums whose error a rounding test covers"

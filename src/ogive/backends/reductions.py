@@ -38,7 +38,8 @@ class Accumulator:
         self.lanes = reduction.lanes
         self.is_extreme = kind in EXTREMES
         self.is_count = kind == "row_sum" and _counts(value)
-        self.in_pairs = reduction.summation is Summation.IN_PAIRS and not self.is_count
+        together = {Summation.IN_PAIRS: 2, Summation.IN_FOURS: 4}
+        self.together = 1 if self.is_count else together.get(reduction.summation, 1)
         in_groups = reduction.summation in (Summation.IN_GROUPS, Summation.UNCOMPENSATED, Summation.ROUGH)
         self.in_groups = in_groups and not self.is_count
         self.from_one = reduction.summation is Summation.FROM_ONE and not self.is_count
@@ -79,7 +80,8 @@ class Accumulator:
         """The totals with these elements, which are some blocks of them."""
         if self.is_extreme:
             return self._with_extremes(totals, blocks)
-        if self.in_pairs and len(blocks) > 1:
+        left = len(blocks) // min(self.together, len(blocks))
+        while left < len(blocks):
             pairs = zip(blocks[::2], blocks[1::2], strict=True)
             blocks = [self.e.binary("fadd", self.taken_form, a, b) for a, b in pairs]
         if self.in_groups:

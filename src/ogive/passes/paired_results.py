@@ -553,9 +553,6 @@ SHARE_IN_FLOAT32 = 3 * U * (1 + 2.0**-10)
 #: The largest sum of a row's exponentials, which are 2**64 times as large: no result of a smaller one is subnormal.
 LARGEST_SUM = 2.0**84
 
-#: Bits of a power of two, 2**-86.75: those of elements that are zero whatever the sum is are smaller, others larger.
-NOTHING = 0x141837F0
-
 #: The error of sums in float64: 1024 numbers one after the other, and joints of lanes and segments.
 SUM_OF_WORDS = (1024 + 64) * 2.0**-53
 
@@ -568,8 +565,9 @@ ERROR_OF_REST, ERROR_OF_NOTHING = 2.0**-80, 2.0**-151
 #: 2**-38, are at most 2**-57 of it then: each may be wrong by this.
 LEAST_OF_SUMS, ERROR_OF_SMALL = -24.0, 2.0**-95
 
-#: The error of the low word of a difference, as a share of it: words of two units, added up and rounded a few times.
-ERROR_OF_DIFFERENCE = 2.0**-44
+#: The error of the low word of a difference, as a share of it and of what is subtracted: the second word of that, its sum with what
+#: the difference has lost, and the ends are rounded once each, by 2**-48 at most. And the largest number of float32.
+ERROR_OF_DIFFERENCE, LARGEST_FLOAT32 = 2.0**-46, (2 - 2.0**-23) * 2.0**127
 
 
 def paired_rows(roots: Sequence[Expression], made: Program, *, reduces: bool) -> Program | None:
@@ -593,7 +591,8 @@ class _PairedRows(TestedRows):
     """Exponentials of a row in pairs of float32. Their words are added up in float64, and so is what a row has one of."""
 
     def __init__(self, inputs: tuple[ElementType, ...], root: Expression, *, reduces: bool) -> None:
-        super().__init__(Bounded(Format.F64, Format.F32), inputs, Format.F32, reduces=reduces)
+        # Numbers of a row need no second word either: the sum has fewer bits.
+        super().__init__(Bounded(Format.F64, Format.F32), inputs, Format.F32, reduces=True)
         self.pairs, self.is_share, self.reduces = PairedArithmetic(), is_share(root), reduces
 
     def _sum(self, operand: Expression, value: DoubleWord) -> DoubleWord:
@@ -613,22 +612,21 @@ class _PairedRows(TestedRows):
                 raise Unpaired("a sum of chosen exponentials")
         most, x = self.rows.number(largest).high, single_operand(element, self.inputs)
         of_16_bits = self.is_share and self.inputs[element.attribute].bits == 16
-        words = exponential_of_row(p, x, self._single(largest), is_counted, of_16_bits=of_16_bits)
+        words = exponential_of_row(p, x, self._single(largest), is_counted, is_short=of_16_bits or self.reduces)
         self.words = words
         high = self._found(self._new("row_sum", words.high, Summation.UNCOMPENSATED))
-        low = self._found(self._new("row_sum", words.low, Summation.IN_PAIRS))
+        low = self._found(self._new("row_sum", words.low, Summation.IN_FOURS))
         total = m.add_(high, low)
         holds = [m.less_equal_(m.abs_(most), m.number(LARGEST_OF_ROW)), m.less_(total, m.number(LARGEST_SUM))]
         static = ERROR_OF_NOTHING
         if self.reduces:  # small exponentials count little
             holds.append(m.less_equal_(m.number(LEAST_OF_SUMS), most))
             static = ERROR_OF_SMALL
-        elif words.between is not None:
-            between = node(ops.BITCAST, (self._found(self._new("whole_max", words.between)),), None, Format.I64)
-            nothing = node(ops.CONSTANT, (), NOTHING, Format.I64)
-            holds.append(node(ops.LESS, (between, nothing), None, Format.BIT))
+        elif words.place is not None and words.lowest is not None:
+            least = node(ops.BITCAST, (self._found(self._new("whole_min", words.place)),), None, Format.I64)
+            holds.append(m.less_(words.lowest, node(ops.CONVERT, (least,), None, Format.F64)))
         self.inverse = m.select_(reduce(both, holds), m.div_(m.number(1 / SCALE_OF_ROW), total), m.number(math.nan))
-        self.error = words.relative + SUM_OF_WORDS + U * words.share
+        self.error = words.relative + SUM_OF_WORDS + 2 * U * words.share
         # The sum is exp(rest) times as large as that of exponentials beside the largest.
         power = node(ops.CONVERT, (words.power,), None, Format.F64)
         rest = replace(rest_of_largest(m, most, power), error=Bound(static=ERROR_OF_REST))
@@ -724,29 +722,29 @@ class _PairedRows(TestedRows):
         error = m.total(number)
         if error is None or not number.error.is_known:
             raise Unpaired("a number of the row that is exact, or has no bound")
-        x, most = single_operand(element, self.inputs), self._single(largest)
-        first = node(ops.CONVERT, (number.high,), None, Format.F32)
-        rest = m.add_(m.sub_(number.high, node(ops.CONVERT, (first,), None, Format.F64)), m.low_part(number))
-        second = node(ops.CONVERT, (rest,), None, Format.F32)
         doubt = either(m.less_(number.high, m.number(0.0)), number.error.doubt)
         assert doubt is not None
-        error = m.select_(doubt, m.number(math.nan), error)
-        margin = node(ops.CONVERT, (m.mul_(error, m.number(SLACK)),), None, Format.F32)
-        distance, lost = p.two_sum(x, p.neg_(most))
-        is_far = p.less_(distance, p.neg_(first))
-        far, near = (p.select_(is_far, a, b) for a, b in ((distance, p.neg_(first)), (p.neg_(first), distance)))
-        high, of_sum = p.fast_two_sum(far, near)
-        low = p.sub_(p.add_(of_sum, lost), second)
-        reach = p.fma_(p.neg_(high), p.number(ERROR_OF_DIFFERENCE), margin)
-        below, above = p.add_(high, p.sub_(low, reach)), p.add_(high, p.add_(low, reach))
-        # A row of which nothing is known may be -inf alone, whose results are no numbers.
-        masked = node(ops.CONVERT, (m.select_(doubt, m.number(math.nan), m.number(-math.inf)),), None, Format.F32)
-        is_masked = p.equal_(x, masked)
+        # Two words are subtracted in all. No element is larger than the first.
+        high, rest = m.two_sum(self.rows.number(largest).high, number.high)
+        first = node(ops.CONVERT, (high,), None, Format.F32)
+        rest = m.add_(m.sub_(high, node(ops.CONVERT, (first,), None, Format.F64)), m.add_(rest, m.low_part(number)))
+        second = node(ops.CONVERT, (rest,), None, Format.F32)
+        margin = m.fma_(m.abs_(high), m.number(ERROR_OF_DIFFERENCE), error)
+        margin = node(
+            ops.CONVERT, (m.mul_(m.select_(doubt, m.number(math.nan), margin), m.number(SLACK)),), None, Format.F32
+        )
+        x = single_operand(element, self.inputs)
+        difference, lost = p.two_sum(x, p.neg_(first))
+        low, reach = p.sub_(lost, second), p.fma_(difference, p.number(-ERROR_OF_DIFFERENCE), margin)
+        # -inf has no low word. Rows of which nothing is known, as of -inf alone, have no bound.
+        least = m.select_(doubt, m.number(math.nan), m.number(-LARGEST_FLOAT32))
+        least = node(ops.CONVERT, (least,), None, Format.F32)
+        below, above = (p.add_(difference, p.larger_(end, least)) for end in (p.sub_(low, reach), p.add_(low, reach)))
         undecided = p.not_(p.equal_(below, above))
         if storage is Format.F32:
-            return p.select_(is_masked, masked, above), both(p.not_(is_masked), undecided)
+            return above, undecided
         # No result is positive. Of the two beside it the one whose last bit is set is no tie, and rounds as the number does.
-        rest = p.sub_(low, p.sub_(above, high))
+        rest = p.sub_(low, p.sub_(above, difference))
         _, is_tie = single_to_16_bits(above, storage)
         never = node(ops.CONSTANT, (), False, Format.BIT)
         is_open = node(ops.SELECT_RARE, (p.less_equal_(p.abs_(rest), reach), is_tie, never), None, Format.BIT)
@@ -754,7 +752,7 @@ class _PairedRows(TestedRows):
         bits = p.bits_(above)
         below = node(ops.SUBTRACT, (bits, p.whole(1)), None, p.integer)
         odd = node(ops.OR, (p.select_(p.less_(p.number(0.0), rest), below, bits), p.whole(1)), None, p.integer)
-        result = p.select_(is_masked, masked, p.from_bits_(odd))
+        result = p.select_(p.equal_(above, p.number(-math.inf)), above, p.from_bits_(odd))
         is_wide = storage is Format.BF16
         result = upper_half(moved_by_half(result, 0)) if is_wide else node(ops.CONVERT, (result,), None, storage)
-        return result, both(p.not_(is_masked), undecided)
+        return result, undecided

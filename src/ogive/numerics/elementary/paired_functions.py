@@ -37,6 +37,7 @@ from ogive.numerics.elementary.derived_numbers import PIECEWISE, TABLES
 from ogive.numerics.elementary.own_errors import PAIRED
 from ogive.numerics.elementary.pairs import LOG_2
 from ogive.numerics.interval import Interval
+from ogive.numerics.machine import Machine
 from ogive.numerics.paired import LARGEST, SMALLEST, Around, Conditions, Paired, PairedArithmetic, U, Unpaired, unsigned
 
 __all__ = [
@@ -229,6 +230,10 @@ SHORT_ROW = 2048.0
 #: Where n = 0 stands, and what exponentials are multiplied by then, so that none is subnormal: by its reciprocal.
 MIDDLE_OF_ROW, SCALE_OF_ROW = 2.0 + 20480 * UNIT, 2.0**-64
 
+#: The exponent of 1 in float32, times the reciprocal of that; and bits of 2**-86.75: elements that are zero whatever the sum is have
+#: smaller powers, others larger ones.
+BIAS_OF_POWERS, LEAST_POWER = 127.0 + 64.0, 0x141837F0
+
 #: The share of low words: what a leading part loses, the third power, and the rest.
 SHARE_OF_ROW = 2.0**-20.5
 
@@ -322,9 +327,11 @@ class ExponentialOfRow:
     low: Expression
     power: Expression
     """k."""
-    between: Expression | None
-    """The bits of a power of two beside the exponential, of elements whose exponential may be no zero and is not known; else 0.
+    place: Expression | None
+    """The bits of a power of two beside the exponential, in order from `LEAST_POWER` on: what is zero whatever the sum is comes last.
     None: all are known."""
+    lowest: Expression | None
+    """No place of a known element that is no such zero is smaller: a number of the row in float64."""
     share: float
     """No low word is a larger share of the exponential."""
     relative: float
@@ -337,30 +344,30 @@ def exponential_of_row(
     largest: Expression,
     is_counted: Expression | None = None,
     *,
-    of_16_bits: bool = False,
+    is_short: bool = False,
 ) -> ExponentialOfRow:
     """The exponential beside the largest of a row of up to `LARGEST_OF_ROW`, with k the integer nearest to ``largest / log(2)``.
 
     ``r + r**2 / 2`` is a leading part here, and what it loses is in the low word. So errors are small enough for a row: it is
     computed again if one of its elements is undecided. Exponentials that do not count are zero.
 
-    ``of_16_bits``: shares of 16 bits need fewer, and none of theirs is subnormal in float32.
+    ``is_short``: shares of 16 bits and sums alone need fewer bits, and ask of no element whether it is known.
     """
     k = m.round_even_(m.mul_(largest, m.number(STEPS / POWERS_OF_TWO)))
     middle = m.fma_(k, m.number(-POWERS_OF_TWO * UNIT), m.number(MIDDLE_OF_ROW))
     nothing = m.sub_(largest, m.number(NOTHING_OF_ROW))
     power, r, rest, _ = _reduced(m, m.larger_(nothing, x), middle, TABLES["POWERS"])
-    if of_16_bits:
+    place = node(ops.ADD, (m.bits_(power), m.whole((1 << 31) - LEAST_POWER)), None, m.integer)
+    if is_counted is not None:
+        power = m.select_(is_counted, power, m.number(0.0))
+    if is_short:
         high = m.fma_(power, r, power)
         lost = m.fma_(power, r, m.neg_(m.sub_(high, power)))
         low = m.fma_(power, _rest_of_one(m, r, rest), lost)
-        return ExponentialOfRow(high, low, k, None, SHARE, PAIRED["exp of rows of 16 bits"] * SLACK_OF_POWER)
-    is_short = m.less_(node(ops.ROW_LENGTH, (), None, Format.F64), node(ops.CONSTANT, (), SHORT_ROW, Format.F64))
-    distance = m.select_(is_short, *(m.number(distance) for distance in DISTANCES_OF_ROW))
-    lowest = m.larger_(m.sub_(largest, distance), m.number(-LARGEST_OF_ROW))
-    between = m.select_(m.less_(x, lowest), m.bits_(power), m.whole(0))
-    if is_counted is not None:
-        power = m.select_(is_counted, power, m.number(0.0))
+        return ExponentialOfRow(high, low, k, None, None, SHARE, PAIRED["exp of rows of 16 bits"] * SLACK_OF_POWER)
+    has_few = m.less_(node(ops.ROW_LENGTH, (), None, Format.F64), node(ops.CONSTANT, (), SHORT_ROW, Format.F64))
+    distance = m.select_(has_few, *(m.number(distance) for distance in DISTANCES_OF_ROW))
+    lowest = _place_of(m.larger_(m.sub_(largest, distance), m.number(-LARGEST_OF_ROW)), k)
     half = m.mul_(r, m.number(0.5))
     whole = m.fma_(half, r, r)
     lost = m.fma_(half, r, m.sub_(r, whole))
@@ -369,7 +376,15 @@ def exponential_of_row(
     high = m.fma_(power, whole, power)
     low = m.fma_(power, q, m.fma_(power, whole, m.neg_(m.sub_(high, power))))
     low = m.fma_(high, rest, low)
-    return ExponentialOfRow(high, low, k, between, SHARE_OF_ROW, PAIRED["exp of rows"])
+    return ExponentialOfRow(high, low, k, place, lowest, SHARE_OF_ROW, PAIRED["exp of rows"])
+
+
+def _place_of(x: Expression, k: Expression) -> Expression:
+    """No smaller than the place of the power of any smaller number: bits of a power are at most linear in its exponent."""
+    m = Machine(Format.F64)
+    x, k = (node(ops.CONVERT, (number,), None, Format.F64) for number in (x, k))
+    exponent = m.fma_(x, m.number(STEPS / POWERS_OF_TWO), m.sub_(m.number(BIAS_OF_POWERS + 1 / POWERS_OF_TWO), k))
+    return m.fma_(exponent, m.number(2.0**23), m.number(-float(LEAST_POWER) - 2.0**31))
 
 
 def _inside(u: Paired, most: float | None = None) -> Interval:

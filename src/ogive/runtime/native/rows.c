@@ -471,8 +471,8 @@ static OgiveLoopData loop_of_retry(const OgiveLoopData *loop, npy_intp elements)
  * what is stored is never what is read next. */
 #define PAGE ((size_t)4096)
 
-/* Rows are taken together that fit a cache: what a row has one of is computed of 16 rows at a time, whether they are there or
- * not. Of rows with a rounding test that takes longer than to read them from the second level again. */
+/* Rows are taken together that fit a cache: the numbers that a row has one of are computed of 16 rows at a time, whether they are
+ * there or not. Where rows have a rounding test, that takes longer than to read them from the second level again. */
 #define BYTES_OF_TESTED_ROWS ((npy_intp)128 << 10)
 #define PIECES_OF_ROWS 4 /* of a share, at least */
 #define UNEVEN 8 /* no share is larger than another by more than that part of all rows */
