@@ -15,9 +15,16 @@
 #if defined(_MSC_VER)
 #include <intrin.h>
 #endif
+#if defined(__x86_64__) || defined(_M_X64)
+#define OGIVE_HAS_SSE2
+#include <emmintrin.h>
+#endif
 
 /* Elements between two looks at the flags: their inputs are then still in the cache nearby. */
 #define CHUNK 4096
+
+/* Elements whose flags fill 64 bytes. */
+#define ELEMENTS_OF_A_MAP 512
 
 /* The most undecided elements that are gathered. */
 #define MOST_GATHERED 1024
@@ -351,19 +358,12 @@ static void empty_heap(const level *work, heap *found) {
     }
 }
 
-/* The flags of 64 elements of a chunk, from one on. */
-static uint64_t flags_at(const unsigned char *flags, npy_intp at, npy_intp valid) {
-    uint64_t word;
-    memcpy(&word, flags + at / 8, sizeof word);
-    return valid - at < 64 ? word & (((uint64_t)1 << (valid - at)) - 1) : word;
-}
-
-static npy_intp ones(uint64_t word) { /* the bits of two, of four, of a byte added up, then all bytes */
-    word -= word >> 1 & 0x5555555555555555u;
-    word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
-    word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
-    return (npy_intp)(word * 0x0101010101010101u >> 56);
-}
+/* The flags of a chunk: a bit of every element, and one of every byte that has any. */
+typedef struct {
+    _Alignas(64) unsigned char bits[CHUNK / 8];
+    uint64_t bytes[CHUNK / ELEMENTS_OF_A_MAP];
+    int maps; /* how many of these there are */
+} flags;
 
 static int lowest(uint64_t word) { /* of a number that is not zero */
 #if defined(_MSC_VER)
@@ -375,29 +375,54 @@ static int lowest(uint64_t word) { /* of a number that is not zero */
 #endif
 }
 
-/* Finds the flagged elements of a chunk, until there are more than `most`. Where the next one lies no processor foresees: so
- * four of 64 elements are written in any case, and the next ones over those that are none. */
-static npy_intp find_flagged(const unsigned char *flags, npy_intp valid, npy_intp most, uint16_t *among) {
-    unsigned char words[CHUNK / 64];
-    int filled = 0;
-    for (int k = 0; 64 * k < valid; ++k) {
-        words[filled] = (unsigned char)k;
-        filled += flags_at(flags, 64 * k, valid) != 0;
+/* A bit of each of 64 bytes that is not zero. */
+static uint64_t map_of(const unsigned char *bytes) {
+    uint64_t found = 0;
+#if defined(OGIVE_HAS_SSE2)
+    for (int i = 0; i < 64; i += 16) {
+        const __m128i some = _mm_load_si128((const __m128i *)(bytes + i));
+        found |= (uint64_t)(uint16_t)~_mm_movemask_epi8(_mm_cmpeq_epi8(some, _mm_setzero_si128())) << i;
     }
-    npy_intp count = 0;
-    for (int k = 0; k < filled && count <= most; ++k) {
-        const int begin = 64 * words[k];
-        uint64_t word = flags_at(flags, begin, valid);
-        uint16_t *to = among + count;
-        count += ones(word);
-        for (int i = 0; i < 4; ++i, word &= word - 1) {
-            *to++ = (uint16_t)(begin + lowest(word | (uint64_t)1 << 63));
-        }
-        for (; word != 0; word &= word - 1) {
-            *to++ = (uint16_t)(begin + lowest(word));
+#else
+    for (int i = 0; i < 64; i += 8) {
+        const uint64_t low = 0x7F7F7F7F7F7F7F7Fu;
+        uint64_t word;
+        memcpy(&word, bytes + i, sizeof word);
+        word = (word | ((word & low) + low)) >> 7 & 0x0101010101010101u; /* the highest bit of a byte that is not zero */
+        found |= (word * 0x0102040810204080u >> 56) << i;
+    }
+#endif
+    return found;
+}
+
+static int has_any(const unsigned char *bytes, npy_intp count) {
+    uint64_t all = 0;
+    for (npy_intp i = 0; i < count; i += 8) {
+        uint64_t word;
+        memcpy(&word, bytes + i, sizeof word);
+        all |= word;
+    }
+    return all != 0;
+}
+
+/* Finds the flagged elements of a chunk, until there are more than `most`. Few bytes have two: the second is written in any case,
+ * and the next one over it where it is none, because no processor foresees where it is. */
+static npy_intp find_flagged(const flags *of, npy_intp most, uint16_t *among) {
+    uint16_t *to = among;
+    for (int k = 0; k < of->maps && to - among <= most; ++k) {
+        for (uint64_t map = of->bytes[k]; map != 0; map &= map - 1) {
+            const int byte = 64 * k + lowest(map);
+            unsigned bits = of->bits[byte];
+            *to++ = (uint16_t)(8 * byte + lowest(bits));
+            bits &= bits - 1;
+            *to = (uint16_t)(8 * byte + lowest(bits | 0x80));
+            to += bits != 0;
+            for (bits &= bits - 1; bits != 0; bits &= bits - 1) {
+                *to++ = (uint16_t)(8 * byte + lowest(bits));
+            }
         }
     }
-    return count;
+    return to - among;
 }
 
 /* The operands of the chunk that begins at an element. */
@@ -419,15 +444,15 @@ static void retry_chunk(const level *work, OgiveKernel *next, npy_intp at, npy_i
 
 /* Gathers the flagged elements of a chunk, or has the retry compute all of it, unless inputs are gone: those in place of which
  * there are results. */
-static void gather(const level *work, heap *found, npy_intp at, npy_intp count, npy_intp valid, const unsigned char *flags) {
+static void gather(const level *work, heap *found, npy_intp at, npy_intp count, npy_intp valid, const flags *of) {
     OgiveKernel *next = found->next;
     const int may_retry = ogive_is_retry(next, work->kernel) && count % next->block == 0;
     const npy_intp share = valid / RETRIED_SHARE, most = may_retry ? (share < FEW ? FEW : share) : valid;
-    uint16_t among[CHUNK + 4];
-    npy_intp flagged = find_flagged(flags, valid, most, among);
+    uint16_t among[CHUNK + 1];
+    npy_intp flagged = find_flagged(of, most, among);
     if (flagged > most) {
         found->at_once = RETRIED_AT_ONCE;
-        flagged = work->is_in_place ? find_flagged(flags, valid, valid, among) : valid;
+        flagged = work->is_in_place ? find_flagged(of, valid, among) : valid;
         if (flagged == valid) {
             retry_chunk(work, next, at, count, valid);
             return;
@@ -455,62 +480,72 @@ static void gather(const level *work, heap *found, npy_intp at, npy_intp count, 
 }
 
 /* Computes the chunk that begins at an element; whether any of its elements is flagged. */
-static int run_chunk(level *work, npy_intp at, npy_intp count, npy_intp valid, unsigned char *flags) {
+static int run_chunk(level *work, npy_intp at, npy_intp count, npy_intp valid, flags *of) {
     void *places[OGIVE_MAX_OPERANDS];
     find_chunk(work, at, places);
-    memset(flags + (count - 1) / 64 * 8, 0, 8); /* the code writes the flags of `count` elements only */
-    work->function(places, count, work->call->loop->parameters, 2 * work->call->total + work->streams, flags);
+    const npy_intp bytes = (count + 63) / 64 * 8;
+    memset(of->bits + bytes - 8, 0, 8); /* the code writes the flags of `count` elements only */
+    work->function(places, count, work->call->loop->parameters, 2 * work->call->total + work->streams, of->bits);
+    if (valid < count) { /* the rest pads a block, of 64 elements or fewer */
+        uint64_t last;
+        memcpy(&last, of->bits + bytes - 8, sizeof last);
+        last &= ((uint64_t)1 << valid % 64) - 1;
+        memcpy(of->bits + bytes - 8, &last, sizeof last);
+    }
+    if (bytes <= 64 && !has_any(of->bits, bytes)) { /* a short call: its flags are not in the cache yet, and are read as they were written */
+        return 0;
+    }
+    of->maps = (int)((bytes + 63) / 64);
+    memset(of->bits + bytes, 0, (size_t)(64 * of->maps - bytes));
     uint64_t all = 0;
-    for (npy_intp i = 0; i < valid; i += 64) {
-        uint64_t word;
-        memcpy(&word, flags + i / 8, sizeof word);
-        all |= word;
+    for (int k = 0; k < of->maps; ++k) {
+        all |= of->bytes[k] = map_of(of->bits + 64 * k);
     }
     return all != 0;
 }
 
 /* The chunks from an element on; `is_flagged` says that the first is computed and has flagged elements. */
-static void continue_level(level *work, heap *found, npy_intp at, int is_flagged, unsigned char *flags) {
+static void continue_level(level *work, heap *found, npy_intp at, int is_flagged, flags *of) {
     for (; at < work->count; at += CHUNK) {
         const npy_intp count = work->count - at < CHUNK ? work->count - at : CHUNK;
         const npy_intp valid = work->valid - at < count ? work->valid - at : count;
         if (!is_flagged && found->next != NULL && found->at_once > 0 && count % found->next->block == 0) {
             found->at_once -= 1;
             retry_chunk(work, found->next, at, count, valid);
-        } else if ((is_flagged || run_chunk(work, at, count, valid, flags)) && has_heap(work, found)) {
-            gather(work, found, at, count, valid, flags);
+        } else if ((is_flagged || run_chunk(work, at, count, valid, of)) && has_heap(work, found)) {
+            gather(work, found, at, count, valid, of);
         }
         is_flagged = 0;
     }
 }
 
-static void finish_with(level *work, heap *found, npy_intp at, unsigned char *flags) {
+static void finish_with(level *work, heap *found, npy_intp at, flags *of) {
     found->next = NULL;
-    continue_level(work, found, at, 1, flags);
+    continue_level(work, found, at, 1, of);
     if (found->next != NULL && found->count > 0) {
         empty_heap(work, found);
     }
 }
 
 /* Its frame is large. */
-static OGIVE_APART void finish_on_stack(level *work, npy_intp at, unsigned char *flags) {
+static OGIVE_APART void finish_on_stack(level *work, npy_intp at, flags *of) {
     heap found;
-    finish_with(work, &found, at, flags);
+    finish_with(work, &found, at, of);
 }
 
 /* The same of all that are left. Threads with small stacks have room for one heap: that of a retry lies elsewhere. */
-static void finish_level(level *work, npy_intp at, unsigned char *flags) {
+static void finish_level(level *work, npy_intp at, flags *of) {
     heap *found = work->kernel == work->call->kernel ? NULL : malloc(sizeof *found);
     if (found == NULL) {
-        finish_on_stack(work, at, flags);
+        finish_on_stack(work, at, of);
         return;
     }
-    finish_with(work, found, at, flags);
+    finish_with(work, found, at, of);
     free(found);
 }
 
 static void compute_level(level *work) {
-    _Alignas(64) unsigned char flags[CHUNK / 8];
+    flags of;
     if (work->kernel->repair == NULL) { /* it decides all */
         work->function(work->pointers, work->count, work->call->loop->parameters, 2 * work->call->total, NULL);
         return;
@@ -518,8 +553,8 @@ static void compute_level(level *work) {
     for (npy_intp at = 0; at < work->count; at += CHUNK) {
         const npy_intp count = work->count - at < CHUNK ? work->count - at : CHUNK;
         const npy_intp valid = work->valid - at < count ? work->valid - at : count;
-        if (run_chunk(work, at, count, valid, flags)) {
-            finish_level(work, at, flags);
+        if (run_chunk(work, at, count, valid, &of)) {
+            finish_level(work, at, &of);
             return;
         }
     }
@@ -552,14 +587,14 @@ void ogive_compute_pieces(ogive_call *call, void *const *pointers, ogive_pieces 
     OgiveKernel *kernel = call->kernel;
     const _Bool in_place = is_in_place(kernel, pointers);
     level work = {call, kernel, call->function, pointers, 0, 0, streams && !in_place, in_place};
-    _Alignas(64) unsigned char flags[CHUNK / 8];
+    flags of;
     heap found;
     found.next = NULL;
     npy_intp elements = 0;
     for (intptr_t begin, end; ogive_next_piece(pieces, &begin, &end);) {
         const npy_intp whole_end = end - ((end - begin) & (kernel->block - 1));
         work.count = work.valid = whole_end;
-        continue_level(&work, &found, begin, 0, flags);
+        continue_level(&work, &found, begin, 0, &of);
         elements += whole_end - begin;
         if (whole_end < end) {
             tail[0] = whole_end;
