@@ -10,7 +10,6 @@ first calls together are timed: they wait for threads to wake.
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import sys
@@ -27,9 +26,14 @@ SIZES = (1 << 16, 1 << 20)
 #: The program of a build's process: for each line that it reads, a turn; the answer is seconds a call.
 CONTESTANT = """
 import os, sys, time
+threads, pause, calls, folder = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+if folder:  # an editable install comes before all folders
+    sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
+    sys.path.insert(0, folder)
 import numpy as np, ogive
-threads, pause, calls = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+assert os.path.abspath(ogive.__file__).startswith(folder), ogive.__file__
 ogive.set_num_threads(threads)
+print("ready", flush=True)
 operands = {}
 for line in sys.stdin:
     way, size, processor = line.split()
@@ -64,24 +68,33 @@ for line in sys.stdin:
 class _Build:
     def __init__(self, name: str, folder: str, processes: int, arguments: list[str]) -> None:
         self.name = name
-        environment = os.environ | ({} if folder == "here" else {"PYTHONPATH": str(Path(folder).resolve())})
-        self.processes = [
-            subprocess.Popen(
-                [sys.executable, "-c", CONTESTANT, *arguments],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env=environment,
-            )
-            for _ in range(processes)
+        self.processes: list[subprocess.Popen[str]] = []
+        command = [
+            sys.executable,
+            "-c",
+            CONTESTANT,
+            *arguments,
+            "" if folder == "here" else str(Path(folder).resolve()),
         ]
+        for _ in range(processes):  # one after the other: an editable install may build itself when it is imported
+            self.processes.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+            self._answer(self.processes[-1])
 
     def turn(self, way: str, size: int, round_number: int) -> float:
         for number, process in enumerate(self.processes):
             assert process.stdin is not None
             process.stdin.write(f"{way} {size} {round_number + number}\n")
             process.stdin.flush()
-        return statistics.mean(float(process.stdout.readline()) for process in self.processes if process.stdout)
+        return statistics.mean(float(self._answer(process)) for process in self.processes)
+
+    def _answer(self, process: subprocess.Popen[str]) -> str:
+        assert process.stdout is not None
+        answer = process.stdout.readline()
+        if not answer:
+            raise click.ClickException(
+                f"{self.name}: its process ended with {process.wait()}; its error output says why"
+            )
+        return answer
 
     def close(self) -> None:
         for process in self.processes:

@@ -91,8 +91,9 @@ def test_layouts(ufunc):
     np.testing.assert_array_equal(x[::2], expected(data(60_000, 0.02)[::2]))
 
 
-def test_chunks_that_go_on_as_a_whole(ufunc):
-    """Where many elements are undecided, the retry takes the chunk and the fifteen after it; others are gathered."""
+def test_chunks_that_go_on_as_a_whole(ufunc, threads):
+    """Where many elements are undecided, the retry takes the chunk and the fifteen after it that the thread takes; others are gathered."""
+    threads(1)
     x = data(20 * 4096, 0.01)
     x[4096:8192] = data(4096, 0.2)
     x[3 * 4096 : 4 * 4096 + 100] = 5
@@ -201,7 +202,8 @@ def test_rows_are_retried_as_a_whole(length):
     np.testing.assert_array_equal(ufunc(x, out=x), right)
 
 
-def test_rows_behind_undecided_ones_are_retried_at_once():
+def test_rows_behind_undecided_ones_are_retried_at_once(threads):
+    threads(1)
     ufunc = make_ufunc("rows beside others", row_chain())
     x = np.ones((100, 1000), np.float32)
     x[:4, 0] = 4
