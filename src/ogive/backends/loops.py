@@ -109,7 +109,7 @@ class CpuLoops(Nodes):
         return lines
 
     def _whether_in_place(self, operands: int) -> list[str]:
-        """Whether a result that may be undecided lies over an operand."""
+        """Whether a result that may be undecided lies over an operand; and a zero of which LLVM knows nothing."""
         if self.program.undecided is None:
             return []
         inputs = len(self.program.inputs)
@@ -119,7 +119,14 @@ class CpuLoops(Nodes):
         for i, result in pairs:
             lines.append(f"  %any{i}.{result} = or i1 {found}, %over{i}.{result}")
             found = f"%any{i}.{result}"
-        return [*lines, f"  %in_place = or i1 {found}, false"]
+        return [
+            *lines,
+            f"  %in_place = or i1 {found}, false",
+            f"  %again = load volatile ptr, ptr %slot{inputs}, align 8",
+            "  %there = ptrtoint ptr %again to i64",
+            f"  %here = ptrtoint ptr %operand{inputs} to i64",
+            "  %nothing = sub i64 %there, %here",  # zero, and LLVM does not know
+        ]
 
     def foot(self, behind_the_last_row: Sequence[str]) -> list[str]:
         if not self.program.stages:
@@ -162,13 +169,13 @@ class CpuLoops(Nodes):
             self._store_flags(undecided)
         places = self._places(stored, operand_types)
         if loop.width > block and not self.program.stages:
-            kept, self.decided, kinds = self.decided, "", ["streamed", "cached"]
+            kept, self.undecided, kinds = self.undecided, "", ["streamed", "cached"]
             if kept:  # such stores take longer
                 self.lines += ["  br i1 %in_place, label %kept, label %gone", "gone:"]
             stores = [[self.store(*place, alignment) for place in places] for alignment in (STREAM_ALIGNMENT, 0)]
             self.lines.append("  br i1 %stream, label %streamed, label %cached")
             if kept:
-                self.decided = kept
+                self.undecided = kept
                 stores.append([self.store(*place) for place in places])
                 kinds.append("kept")
             for kind, lines in zip(kinds, stores, strict=True):
@@ -197,10 +204,10 @@ class CpuLoops(Nodes):
         """A bit of every element, for those who repair what is undecided."""
         kind = f"i{self.block}"
         mask = f"<{self.block} x i1>"
-        flags, self.decided = "0", ""
+        flags, self.undecided = "0", ""
         if undecided is not None:
-            flags = self.emit(f"bitcast {mask} {self.value(undecided)} to {kind}")
-            self.decided = self.emit(f"xor {mask} {self.value(undecided)}, splat (i1 true)")
+            self.undecided = self.value(undecided)
+            flags = self.emit(f"bitcast {mask} {self.undecided} to {kind}")
         byte = self.emit_scalar(f"lshr i64 {self.at}, 3")
         place = self.emit_scalar(f"getelementptr i8, ptr %flags, i64 {byte}")
         self.lines.append(f"  store {kind} {flags}, ptr {place}, align 1")
