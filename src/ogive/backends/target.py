@@ -66,7 +66,7 @@ SHARED = {
 #: By the target's name. By itself LLVM orders instructions of x86-64-v4 for the first processor that had it.
 TUNINGS = {
     "x86-64": Tuning("x86-64", elements_at_a_time=0, **SHARED),
-    "x86-64-v3": Tuning("x86-64-v3", elements_at_a_time=0, **{**SHARED, "cost_of_pairs": 72}),
+    "x86-64-v3": Tuning("x86-64-v3", elements_at_a_time=0, **{**SHARED, "cost_of_pairs": 65}),
     "x86-64-v4": Tuning("znver4", elements_at_a_time=64, **SHARED),
     "aarch64": Tuning("generic", elements_at_a_time=0, **SHARED),
 }

@@ -73,7 +73,7 @@ ROUNDINGS = 1, 3, 8
 #: The error by underflow, and what a result is taken to have lost by it at least. For a result that may be zero it is no more than a
 #: multiple of what is zero then: it may have lost half as many of the smallest numbers.
 SMALLEST, LOST = 2.0**-149, 2.0**-140
-MULTIPLE = 64.0
+MULTIPLE = 64
 
 
 class Unpaired(Exception):
@@ -620,7 +620,8 @@ class PairedArithmetic(Machine):
             around = lost
             if a.around is not None:
                 self.with_roundings(a, 1)
-                around = self.fma_(a.around.base, a.around.times, self.add_(a.around.plus, lost))
+                plus = lost if a.around.plus is self.number(0.0) else self.add_(a.around.plus, lost)
+                around = self.fma_(a.around.base, a.around.times, plus)
             if relative:
                 leading = self.leading(a)
                 if a.interval.high <= 0:
@@ -645,11 +646,12 @@ class PairedArithmetic(Machine):
             return lost
         if a.may_be_zero is None or a.lost * 2 > MULTIPLE * SMALLEST:
             raise Unpaired("underflow shows beside a result that may be zero")
-        size = self.abs_(a.may_be_zero)
-        if a.scale is None or a.lost:
-            size = self.mul_(size, self.number(MULTIPLE))
-        # Else a product with a scale is rounded once: by half of the smallest number, which no number is smaller than.
-        return self.smaller_(size, lost)
+        size, most = self.bits_(self.abs_(a.may_be_zero)), round(LOST / SMALLEST)
+        # A product with a scale alone is rounded once: by half of the smallest number, which no number is smaller than.
+        power = 0 if a.scale is not None and not a.lost else MULTIPLE.bit_length() - 1
+        limit = self.whole(most >> power)
+        size = node(ops.SELECT, (node(ops.LESS, (size, limit), None, Format.BIT), size, limit), None, self.integer)
+        return self.from_bits_(self.shift_left_(size, power) if power else size)  # subnormal numbers are their bits
 
     def leading(self, a: Paired) -> Expression:
         """The leading part, rounded."""
