@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
@@ -163,6 +163,17 @@ class Program:
     """Whether the sums and products of a row-wise program have bounds of their error, and its results a rounding test."""
 
     @property
+    def usual(self) -> Program:
+        """The program with the results of its fast path alone: where that is not taken, elements are undecided."""
+        path = self.fast_path
+        if path is None:
+            return self
+        undecided = node(ops.LESS_EQUAL, (path.limit, path.magnitude), None, Format.BIT)
+        if path.undecided is not None:
+            undecided = node(ops.OR, (path.undecided, undecided), None, Format.BIT)
+        return replace(self, results=path.results, undecided=undecided, fast_path=None)
+
+    @property
     def is_repair(self) -> bool:
         """Whether this computes again what another program leaves undecided: its last result is a mask."""
         return self.undecided is None and self.outputs[-1] is MASK and len(self.outputs) > 1
@@ -222,16 +233,20 @@ class Program:
             for stage in self.stages
         ]
         rows = (passes, [f.name for f in self.scratch], sorted(self.row_operands), self.in_any_order)
-        parts = [f"{types} {self.parameter_count} {rows}", python(*self.roots)]
-        if self.fast_path is not None:
-            fast = self.fast_path
-            test = () if fast.undecided is None else (fast.undecided,)
-            parts.append(python(fast.magnitude, fast.limit, *fast.results, *test))
+        parts = [f"{types} {self.parameter_count} {rows}", *self._graphs]
         if self.paired is not None:
-            parts.append(python(*self.paired.roots))
+            parts += self.paired._graphs
         if self.repair is not None:
             parts.append((self.retry or self.repair)().text)
         return "\n".join(parts)
+
+    @property
+    def _graphs(self) -> list[str]:
+        if self.fast_path is None:
+            return [python(*self.roots)]
+        fast = self.fast_path
+        test = () if fast.undecided is None else (fast.undecided,)
+        return [python(*self.roots), python(fast.magnitude, fast.limit, *fast.results, *test)]
 
     @property
     def digest(self) -> str:

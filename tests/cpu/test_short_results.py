@@ -80,6 +80,8 @@ def test_all_inputs_have_the_bits_of_float64(
     short = program(op, dtype, values)
     assert computes_in_float32(short)
     found = computed(op, short, values, x)
+    order = np.random.default_rng(0).permutation(x.size)  # beside a large operand others take the longer path, too
+    assert_same_bits(computed(op, short, values, x[order]), found[order], x[order])
     compute_in_float64(monkeypatch)
     long = program(op, dtype, values)
     assert not computes_in_float32(long)
@@ -143,6 +145,15 @@ def test_few_usual_results_are_undecided() -> None:
         for dtype, most in zip(TYPES.values(), (0.006, 0.003), strict=True):
             share = shares(op, dtype, x)
             assert share < most, f"{op.name} {dtype}: {share}"
+
+
+def test_where_exp_is_zero_or_infinite_is_decided() -> None:
+    """Masks are -inf, and exp of exp is soon infinite: float64 takes three times as long."""
+    x = np.float32([89.5, 300, 60000, math.inf, -94, -500, -60000, -math.inf])
+    for dtype in TYPES.values():
+        assert shares(ogive.exp, dtype, x) == 0, dtype
+        found = np.asarray(ogive.exp(np.repeat(x, 16).astype(dtype))).reshape(-1, 16)
+        np.testing.assert_array_equal(found[:, 0].astype(np.float32), [math.inf] * 4 + [0.0] * 4)
 
 
 def test_zeros_are_decided() -> None:

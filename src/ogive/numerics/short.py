@@ -28,6 +28,9 @@ class TooShort(Exception):
     """Float32 has no rule for this, or its bound is too large."""
 
 
+#: Usual parameters are smaller.
+USUAL_PARAMETER = 4.0
+
 #: So far below what overflows are products with what all elements share.
 MARGIN = 16.0
 
@@ -52,6 +55,8 @@ class Short(Bounded):
         self.are_moderate = are_moderate
         self.immoderate: Expression | None = None
         """Where a parameter is not."""
+        self.doubts_usual_parameters = False
+        """Whether results might overflow by parameters of usual size, which are in doubt then for all elements."""
         self.unit = self.rounding = 2.0**-24
         #: 16-bit results need no better operands than this.
         self.useful = 2.0**-14
@@ -142,6 +147,7 @@ class Short(Bounded):
         most = self.safe / MARGIN / times
         if a.error.largest <= most:
             return a
+        self.doubts_usual_parameters |= most < USUAL_PARAMETER
         is_large = self.less_(self.number(most), self.abs_(a.high))
         return replace(a, error=replace(a.error, largest=most, doubt=either(a.error.doubt, is_large)))
 

@@ -30,7 +30,7 @@ from ogive.expression import ROW_NUMBERS, STORAGE, Expression, Format, is_extrem
 from ogive.numerics.bounded import Bounded
 from ogive.numerics.machine import Machine
 from ogive.numerics.short import Short
-from ogive.numerics.truths import either, except_where
+from ogive.numerics.truths import except_where
 from ogive.passes.cost import usual_cost, with_undecided
 from ogive.passes.fast_path import fast_path
 from ogive.passes.identities import beside_one, infinite_at_ends
@@ -263,17 +263,14 @@ def _before(
     results: Sequence[Expression],
     undecided: Expression | None,
 ) -> Program:
-    """The program of float64 with one before it that computes in float32, and leaves large operands to it.
+    """The program of float64 with one before it that computes in float32.
 
-    Where float32 computes all operands it takes the place of the program, too.
+    Where float32 has one path for all operands it takes the place of the program, too.
     """
     path = fast_path(computed, made.inputs, made.outputs, single, with_undecided(results, undecided))
-    if path is None:
-        whole = replace(made, results=tuple(results), undecided=undecided)
-        return replace(whole, paired=replace(whole, retry=lambda: made))
-    is_large = node(ops.LESS_EQUAL, (path.limit, path.magnitude), None, Format.BIT)
-    first = replace(made, results=path.results, undecided=either(path.undecided, is_large), retry=lambda: made)
-    return replace(made, paired=first)
+    whole = replace(made, results=tuple(results), undecided=undecided)
+    first = replace(whole, fast_path=path, retry=lambda: made)
+    return replace(made if path else whole, paired=first.usual if single.doubts_usual_parameters else first)
 
 
 def repaired(

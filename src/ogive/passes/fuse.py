@@ -49,7 +49,7 @@ def fuse(
     )
     if all(program.paired is None for program, _ in steps):
         return made
-    in_pairs = [(program if program.paired is None else program.paired, operands) for program, operands in steps]
+    in_pairs = [(program if program.paired is None else program.paired.usual, given) for program, given in steps]
     values, _, _, undecided = _substituted(inputs, in_pairs)
     assert undecided is not None
     return replace(made, paired=before(made, tuple(values[i] for i in outputs), undecided, usual_cost(made)))

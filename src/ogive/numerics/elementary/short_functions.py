@@ -21,12 +21,15 @@ from ogive.numerics.elementary.own_errors import SHORT
 from ogive.numerics.elementary.propagation import FUNCTIONS, of_one
 from ogive.numerics.interval import Interval
 from ogive.numerics.short import Factors, Short, TooShort
-from ogive.numerics.truths import either
+from ogive.numerics.truths import either, except_where
 
 __all__ = ["short_rule"]
 
 #: Up to this magnitude of its operand exp is a normal number of float32.
 FAR = 87.0
+
+#: Beyond these exp rounds to zero and to infinity in bfloat16, also of an operand that is a little wrong.
+ZERO_OF_BFLOAT16, INFINITE_BFLOAT16 = -93.0, 89.0
 
 #: More than exp and logistic are where their operand is moved to -FAR. Exactly they may be zero there, which makes NaN of infinity:
 #: numbers up to a static bound are in doubt beside that.
@@ -92,14 +95,18 @@ _Made = tuple[Expression, Interval, float, Expression | None]
 def _exp(x: _ShortOperand, is_result: bool) -> _Made:
     m = x.m
     near = x.moved(-FAR, FAR)
-    doubt = None if is_result and not m.is_wide else x.is_above(FAR)
-    static = 0.0
-    if m.is_wide:
-        doubt = either(doubt, x.is_below(-FAR))
-    elif x.u.interval.low < -FAR:
-        static = AT_LIMIT
-    lies = near.interval.map(math.exp)
-    return fast.exp(m, near.argument()), Interval(0.0 if static else lies.low, lies.high), static, doubt
+    number, lies = fast.exp(m, near.argument()), near.interval.map(math.exp)
+    below, above = x.is_below(-FAR), x.is_above(FAR)
+    if not m.is_wide:
+        low, static = (lies.low, 0.0) if below is None else (0.0, AT_LIMIT)
+        return number, Interval(low, lies.high), static, None if is_result else above
+    if is_result and x.u.error.is_relative and x.u.error.relative <= m.useful:
+        is_zero, is_infinite = x.is_below(ZERO_OF_BFLOAT16), x.is_above(INFINITE_BFLOAT16)
+        below, above = except_where(below, is_zero), except_where(above, is_infinite)
+        for is_there, limit in ((is_zero, 0.0), (is_infinite, math.inf)):
+            if is_there is not None:
+                number, lies = m.select_(is_there, m.number(limit), number), lies | Interval.point(limit)
+    return number, lies, 0.0, either(below, above)
 
 
 def _expm1(x: _ShortOperand, is_result: bool) -> _Made:
