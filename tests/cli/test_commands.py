@@ -171,6 +171,7 @@ def test_show_assembly(ogive):
         (("show",), "ogive: Missing argument 'OPERATOR'. Try 'ogive show --help'"),
         (("show", "shrnk"), "ogive: there is no operator 'shrnk'; did you mean shrink or tanhshrink or softshrink?"),
         (("show", "zzzzzz"), "ogive: there is no operator 'zzzzzz'; allowed: the names that `ogive list` prints, or"),
+        (("show", ""), "ogive: there is no operator ''; allowed: the names that `ogive list` prints, or"),
         (
             ("show", "celu", "--asm", "--dtype", "int8"),
             "ogive: --dtype is 'int8'; allowed: float16, float32, float64, bfloat16, for celu",

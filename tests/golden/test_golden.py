@@ -57,6 +57,7 @@ def test_exact_rows():
     ("call", "error", "text"),
     [
         (lambda: ogive.exact("gelo", 1.0), ArgumentError, "ogive.golden: there is no operator 'gelo'; allowed: the names of `ogive list`"),
+        (lambda: ogive.exact("", 1.0), ArgumentError, "ogive.golden: there is no operator ''; allowed: the names of `ogive list`"),
         (lambda: ogive.exact("gelu", 1.0, digits=0), ArgumentError, "ogive.exact: digits is 0; allowed: 1 to 1000"),
         (lambda: ogive.exact("gelu", 1.0, 2.0), ArgumentError, "ogive.exact: gelu got 2 inputs; allowed: 1: x"),
         (lambda: ogive.exact("softmax", 1.0), ShapeError, "ogive.exact: softmax takes rows, and the input has no axes; allowed: arrays"),

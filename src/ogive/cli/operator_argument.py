@@ -42,7 +42,7 @@ def find(name: str) -> Operator:
 
     wanted = name.lower().removeprefix("dml_").removeprefix("operator_")
     for op in OPERATORS.values():
-        if wanted in (op.name, (op.onnx or "").lower(), (op.directml or "").lower()):
+        if wanted in (op.name, (op.onnx or op.name).lower(), (op.directml or op.name).lower()):
             return op
     if wanted in ALIASES:
         return named(wanted)

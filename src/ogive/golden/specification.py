@@ -310,7 +310,7 @@ def find_operator(operator: Operator | str) -> Operator:
         return operator
     wanted = str(operator).lower().removeprefix("dml_").removeprefix("operator_")
     for op in OPERATORS.values():
-        if wanted in (op.name, (op.onnx or "").lower(), (op.directml or "").lower()):
+        if wanted in (op.name, (op.onnx or op.name).lower(), (op.directml or op.name).lower()):
             return op
     if wanted in ALIASES:
         return named(wanted)
