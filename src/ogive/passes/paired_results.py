@@ -603,15 +603,13 @@ class _PairedRows(TestedRows):
                 raise Unpaired("a sum of other numbers than exponentials")
             return found
         p, m, (element, largest) = self.pairs, self.rows.m, parts
-        if element.operation is not ops.INPUT:
-            raise Unpaired("exponentials of computed numbers")
         is_counted = None
         if operand.operation is ops.SELECT:
             is_counted = self._beside(operand.operands[0])
             if is_counted is None or operand.operands[2].operation is not ops.CONSTANT:
                 raise Unpaired("a sum of chosen exponentials")
-        most, x = self.rows.number(largest).high, single_operand(element, self.inputs)
-        of_16_bits = self.is_share and self.inputs[element.attribute].bits == 16
+        most, x = self.rows.number(largest).high, self._element(element)
+        of_16_bits = self.is_share and self.inputs[0].bits == 16
         words = exponential_of_row(p, x, self._single(largest), is_counted, is_short=of_16_bits or self.reduces)
         self.words = words
         high = self._found(self._new("row_sum", words.high, Summation.UNCOMPENSATED))
@@ -637,6 +635,14 @@ class _PairedRows(TestedRows):
             error=replace(error, largest=LARGEST_SUM * SCALE_OF_ROW),
         )
         return m.multiply(beside_power, bounded(EXP)(m, m.negate(rest)))
+
+    def _element(self, root: Expression) -> Expression:
+        """An operand as float32, or what is opposite to one."""
+        if root.operation is ops.NEGATE:
+            return self.pairs.neg_(self._element(root.operands[0]))
+        if root.operation is not ops.INPUT:
+            raise Unpaired("exponentials of computed numbers")
+        return single_operand(root, self.inputs)
 
     def _single(self, root: Expression) -> Expression:
         """A number of the row as float32."""
