@@ -205,10 +205,10 @@ def test_rows_are_retried_as_a_whole(length):
 def test_rows_behind_undecided_ones_are_retried_at_once(threads):
     threads(1)
     ufunc = make_ufunc("rows beside others", row_chain())
-    x = np.ones((100, 1000), np.float32)
-    x[:4, 0] = 4
+    x = np.ones((300, 1000), np.float32)
+    x[:16, 0] = 4  # all that are taken together
     found = ufunc(x)
-    np.testing.assert_array_equal(found[:6], x[:6] * FACTORS[1])
+    np.testing.assert_array_equal(found[:18], x[:18] * FACTORS[1])
     np.testing.assert_array_equal(found[-8:], x[-8:] * FACTORS[0])
 
 
