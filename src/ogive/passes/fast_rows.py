@@ -108,8 +108,11 @@ class FastRowsOfDoubles(UntestedRows):
 
     def _reduction(self, root: Expression, *, is_kept: bool) -> Reduction:
         found = super()._reduction(root, is_kept=is_kept)
-        single = self.m.single_of(found.value) if found.kind in EXTREMES else None
-        return found if single is None else replace(found, value=single)
+        single = self.m.single_of(found.value)
+        is_near = found.kind == ops.ROW_SUM and self._interval_of_summed(root.operands[0]).within(
+            0.0, EXPONENTIALS.high
+        )
+        return replace(found, value=single) if single is not None and (is_near or found.kind in EXTREMES) else found
 
     def _summation(self, summed: Expression, form: Format, *, is_kept: bool) -> Summation:
         return Summation.IN_PAIRS
@@ -119,7 +122,7 @@ class FastRowsOfDoubles(UntestedRows):
 
     def _rough(self, root: Expression) -> Expression:
         value = _exponential(self, root)
-        return super()._rough(root) if value is None else value
+        return super()._rough(root) if value is None else node(ops.CONVERT, (value,), None, Format.F64)
 
     def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
         values, summed = super()._kept(root, place), root.operands[0]
