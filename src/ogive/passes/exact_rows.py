@@ -5,6 +5,7 @@ The test is of elements, or of what a row has one of; what is undecided is repai
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -124,12 +125,16 @@ class _UsualRows(TestedRows):
         return value
 
     def _of_a_row(self, value: DoubleWord) -> DoubleWord:
+        """A number of the row, which is NaN where it is in doubt: then so are the results."""
         found, m = super()._of_a_row(value), self.rows.m
-        size, least, most = m.abs_(found.high), 1 / MOST_OF_ROWS, MOST_OF_ROWS
+        error, size, least, most = found.error, m.abs_(found.high), 1 / MOST_OF_ROWS, MOST_OF_ROWS
+        if error.doubt is None and least <= error.least and error.largest <= most:
+            return found
         is_moderate = both(m.less_(m.number(least), size), m.less_(size, m.number(most)))
         is_moderate = node(ops.OR, (is_moderate, m.equal_(size, m.number(0.0))), None, Format.BIT)
-        error = replace(found.error, doubt=either(found.error.doubt, m.not_(is_moderate)), least=least, largest=most)
-        return replace(found, error=error)
+        is_known = is_moderate if error.doubt is None else both(is_moderate, m.not_(error.doubt))
+        high = m.select_(is_known, found.high, m.number(math.nan))
+        return replace(found, high=high, error=replace(error, doubt=None, least=least, largest=most))
 
 
 def _may_hide_nan(current: Expression) -> bool:
