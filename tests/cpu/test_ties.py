@@ -120,3 +120,23 @@ def test_a_number_that_is_chosen_beside_nan_keeps_its_bound(name):
         right = [enclosure.right_result(op.formula()[0], (float(v),), {}, kind)[0] for v in x]
         with np.errstate(all="ignore"):
             assert op(x).tolist() == right
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda x: np.log(ogive.sigmoid(x)) * -2.5,
+        lambda x: np.log(ogive.sigmoid(x)) / np.trunc(-3.5 - x * 0),
+        lambda x: -np.log(ogive.sigmoid(x)) * (np.tanh(x) - 3),
+        lambda x: np.arctanh(np.log(ogive.sigmoid(x)) / -np.exp(1 / x)),
+    ],
+    ids=["product", "quotient", "negated", "function"],
+)
+def test_zeros_have_the_sign_of_what_is_next_to_nothing(formula):
+    """The logarithm of what is rounded to 1 is a zero whose sign is not that of the exact number."""
+    op, kind = ogive.operator(formula), element_type("float16")
+    x = np.array([30, 200, 1804, 60000], np.float16)
+    with np.errstate(all="ignore"):
+        found = op(x)
+    right = [enclosure.right_result(op.formula()[0], (float(v),), {}, kind)[0] for v in x]
+    assert found.astype(np.float64).view(np.uint64).tolist() == np.array(right, np.float64).view(np.uint64).tolist()

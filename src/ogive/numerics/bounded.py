@@ -756,9 +756,12 @@ class Bounded(Totals):
     def keeps_sign(self, a: DoubleWord) -> Expression | None:
         """Where a number has the sign of the exact one; None for nowhere."""
         has_one_sign = a.interval.low >= 0 or a.interval.high <= 0
-        if has_one_sign or (a.error.is_relative and a.error.relative < 1):
+        if (has_one_sign and not self.extended) or (a.error.is_relative and a.error.relative < 1):
             return self.always
         found = either(a.error.keeps_sign, a.error.vast)
+        if has_one_sign:  # the logarithm of what is rounded to 1 is 0, not -0
+            is_negative = node(ops.LESS, (self.bits_(a.high), self.whole(0)), None, Format.BIT)
+            return either(found, is_negative if a.interval.high <= 0 else self.not_(is_negative))
         if self.extended and a.exponent is None and a.error.is_known:
             total = self.total(a)
             if total is not None:
