@@ -90,8 +90,12 @@ class Shape:
     slope: Function
     series: Function
     """It on a power series of Arb."""
-    is_odd: bool = False
-    """Whether it is zero at zero and rises to 1; others fall to zero."""
+    leading: int = 2
+    """How many sums are leading parts."""
+    from_zero: bool = False
+    """Whether it is zero at zero; then it grows no faster than w."""
+    rises: bool = False
+    """Whether it rises to 1; others fall to zero, those that are zero at zero from one place on."""
     is_signed: bool = False
     """Whether it crosses zero on the way: then bounds are absolute."""
 
@@ -146,10 +150,6 @@ def slope_of_gate(w: Any, gate: Any, slope: Any) -> Any:
     return gate * (1 - w * slope * (1 - gate))
 
 
-def slope_of_tanh_gate(gate: Any, slope: Any) -> Any:
-    return -gate * (1 - gate) * slope
-
-
 def by_differences(function: Function) -> Function:
     return lambda w: (function(w + 2.0**-18) - function(w - 2.0**-18)) * 2.0**17
 
@@ -175,12 +175,14 @@ SHAPES = (
         roughly=erf,
         slope=lambda w: np.exp(-w * w) * 2 / math.sqrt(math.pi),
         series=lambda w: w.erf(),
-        is_odd=True,
+        from_zero=True,
+        rises=True,
     ),
     Shape(
         name="NORMAL_TAIL",
         what="erfc(w / sqrt(2)) / 2",
-        **uniform(5.5),
+        **uniform(5.0),
+        leading=3,
         degree=7,
         roughly=lambda w: ndtr(-w),
         slope=lambda w: -np.exp(-w * w / 2) / math.sqrt(2 * math.pi),
@@ -204,16 +206,31 @@ SHAPES = (
         roughly=np.tanh,
         slope=lambda w: 1 / np.cosh(w) ** 2,
         series=lambda w: 1 - 2 / (1 + (2 * w).exp()),
-        is_odd=True,
+        from_zero=True,
+        rises=True,
+    ),
+    # Both gates are largest at 0.75, which lies beside the end of an interval: see `loses_exactly`.
+    Shape(
+        name="NORMAL_GATE",
+        what="w erfc(w / sqrt(2)) / 2",
+        **uniform(4.8125),
+        leading=3,
+        degree=7,
+        roughly=lambda w: w * ndtr(-w),
+        slope=normal_slope,
+        series=lambda w: w * (w / arb(2).sqrt()).erfc() / 2,
+        from_zero=True,
     ),
     Shape(
         name="TANH_GATE",
-        what="the share that the tanh form of gelu takes of -w",
-        **uniform(6.0),
+        what="w times the share that the tanh form of gelu takes of -w",
+        **uniform(5.625),
+        leading=3,
         degree=7,
-        roughly=lambda w: tanh_gate(w, SCALE_OF_GELU, expit)[0],
-        slope=lambda w: slope_of_tanh_gate(*tanh_gate(w, SCALE_OF_GELU, expit)),
-        series=lambda w: of_balls(w)[0],
+        roughly=lambda w: w * tanh_gate(w, SCALE_OF_GELU, expit)[0],
+        slope=tanh_gate_slope,
+        series=lambda w: w * of_balls(w)[0],
+        from_zero=True,
     ),
     Shape(
         name="NORMAL_SLOPE",
@@ -266,17 +283,17 @@ class Piece:
 def searched(shape: Shape, j: int) -> tuple[float, list[float], float]:
     """X, f(X) and f'(X) of an interval, the last two rounded and hardly wrong, and what the slope lacks."""
     low, high = shape.interval(j)
-    if j == 0 and shape.is_odd:
+    if j == 0 and shape.from_zero:
         slope = shape.series(arb_series([0, 1], prec=2))[1]
         nearest = single(float(slope))
         return 0.0, [0.0, nearest], single(float(slope - nearest))
     middle, half = (low + high) / 2, (high - low) / 2
-    if shape.is_odd and 1 - shape.roughly(low) < U:
+    if shape.rises and 1 - shape.roughly(low) < U:
         return single(high + half), [1.0], 0.0  # no other number of float32 is near
     if j == 0:
         w = np.arange(2.0**-8, 2.0**-7, last_place(high))
     else:
-        reach = 0.9 if shape.is_odd and 1 - shape.roughly(high) < 8 * U else 0.12
+        reach = 0.9 if shape.rises and 1 - shape.roughly(high) < 8 * U else 0.12
         first, last = max(middle - reach * half, high / 2), min(middle + reach * half, 2 * low)
         start, end = (int(np.float32(x).view(np.int32)) for x in (first, last))
         among = np.random.default_rng(j).integers(start, end, CANDIDATES)
@@ -346,10 +363,8 @@ def left_beside_zero(shape: Shape, piece: Piece, high: float) -> tuple[float, fl
     return upper(value), upper(slope)
 
 
-def rounding(
-    piece: Piece, low: float, high: float, *, beside_zero: bool = False, is_signed: bool = False
-) -> tuple[float, float]:
-    """The rounding errors there, absolutely, to ``c0 + u (c1 + u c2 + u**2 q)``, q by Horner's rule; and the largest low word.
+def rounding(shape: Shape, piece: Piece, low: float, high: float, *, beside_zero: bool = False) -> tuple[float, float]:
+    """The rounding errors there, absolutely, to ``c0 + u (c1 + u (c2 + u q))``, q by Horner's rule; and the largest low word.
 
     The first sums are leading parts, which lose what is added to low words: these are rounded themselves. Next to zero all
     of that is a larger share of u the larger u is.
@@ -358,32 +373,43 @@ def rounding(
     def half_unit_of(value: float) -> float:
         return U * value if beside_zero or not value else half_unit(value)
 
-    u = max(abs(low - piece.node), abs(high - piece.node))
-    c0, c1, c2, *tail = map(abs, piece.coefficients)
-    q, error = tail[-1], 0.0
-    for c in reversed(tail[:-1]):
-        value = q * u + c
-        error = error * u + half_unit_of(value)
-        q = value
-    inner = c1 + u * c2
-    assert is_signed or u * inner <= c0 or not c0
-    lost_of_inner = half_unit_of(inner)
-    if piece.lacks:
-        lost_of_inner += abs(piece.lacks)
-    low_of_inner = u * u * q + lost_of_inner
-    # u**2 is rounded, then the sum with what the inner leading part lost, which is rounded twice.
-    of_inner = u * u * (error + U * q) + half_unit_of(low_of_inner) + 2 * U * lost_of_inner
-    if u * c2 > c1:  # else what the inner leading part loses is exact but for one rounding
-        of_inner += 2 * half_unit_of(inner)
-    outer = c0 + u * (inner + low_of_inner)
-    lost_of_outer = half_unit_of(outer) + (half_unit_of(u * inner) if is_signed else 0.0)
-    low_of_outer = u * low_of_inner + lost_of_outer
-    of_outer = half_unit_of(low_of_outer) + U * lost_of_outer
+    u, sizes = max(abs(low - piece.node), abs(high - piece.node)), tuple(map(abs, piece.coefficients))
+    *tail, q = sizes[shape.leading + 1 :]
+    error = 0.0
+    for c in reversed(tail):
+        error = error * u + half_unit_of(q * u + c)
+        q = q * u + c
+    # u**2 is rounded, too.
+    inner, low_word, error = sizes[shape.leading], u * q, u * (error + U * q)
+    for k in reversed(range(shape.leading)):
+        product = u * (inner if k == shape.leading - 1 else inner + low_word)
+        value = sizes[k] + product
+        lost = half_unit_of(value)
+        if k == 0 and shape.is_signed:
+            lost += half_unit_of(u * inner)
+        if k == 1 and piece.lacks:
+            lost += abs(piece.lacks)
+        low_word = u * low_word + lost
+        error = u * error + half_unit_of(low_word) + (2 if k else 1) * U * lost
+        if not (loses_exactly(piece, k, low, high) or (k == 0 and shape.is_signed)):
+            error += half_unit_of(product)
+        inner = value
     of_u = 0.0
     if piece.node:
         assert high <= 2 * piece.node or piece.node % last_place(high) == 0
         of_u = half_unit(piece.node) if 2 * low < piece.node else 0.0
-    return u * of_inner + of_outer + of_u * (inner + low_of_inner), low_of_outer
+    return error + of_u * sum(k * c * u ** (k - 1) for k, c in enumerate(sizes) if k), low_word
+
+
+def loses_exactly(piece: Piece, k: int, low: float, high: float) -> bool:
+    """Whether a leading part less c is exact, of a sum of c and a product of 48 bits: where it lies between c / 2 and 2 c."""
+    c, *more = piece.coefficients[k:]
+    if c == 0 or not any(more):
+        return True
+    u, sum_ = arb((low + high) / 2 - piece.node, (high - low) / 2 * (1 + 2.0**-30)), arb(0)
+    for other in reversed(more):
+        sum_ = sum_ * u + arb(other)
+    return abs(sum_ * u / arb(c) + arb(-0.25)) < 0.75 * (1 - 2.0**-20)
 
 
 def slope_error(piece: Piece, low: float, high: float) -> float:
@@ -403,7 +429,7 @@ def least_of(shape: Shape, w: float) -> float:
 def bounded(shape: Shape, j: int, piece: Piece) -> Piece:
     low, high = shape.interval(j)
     is_last = j + 1 == shape.count
-    if is_last and not shape.is_odd:  # larger operands are moved into it, and the function may be as small as zero
+    if is_last and not shape.rises:  # larger operands are moved into it, and the function may be as small as zero
         most = 1.03125 * (abs(float(shape.roughly(low))) if shape.is_signed else 1.0)
         return Piece(piece.node, piece.coefficients, piece.lacks, single(most), slope_error=1.0)
     # Where it rises to 1, the last polynomial is 1, and the bound that of the interval's first number.
@@ -411,15 +437,15 @@ def bounded(shape: Shape, j: int, piece: Piece) -> Piece:
     for k in range(PIECES):
         start, end = (low + (high - low) * i / PIECES for i in (k, k + 1))
         value, slope = left(shape, piece, start, end)
-        at = start if shape.is_odd else end
-        (error, size), least = rounding(piece, start, end, is_signed=shape.is_signed), least_of(shape, at)
-        if j == 0 and shape.is_odd:
+        error, size = rounding(shape, piece, start, end)
+        least = min(least_of(shape, w) for w in (start, end))
+        if j == 0 and shape.from_zero:
             # All are taken relative to w, of which the function is a smaller share the larger w is.
             if start == 0:
                 value, slope = left_beside_zero(shape, piece, end)
             else:
                 value /= start
-            error, size = (x / end for x in rounding(piece, 0.0, end, beside_zero=True))
+            error, size = (x / end for x in rounding(shape, piece, 0.0, end, beside_zero=True))
             least = least_of(shape, end) / end * (1 - 2.0**-30)
         share = max(share, size / least)
         worst = max(worst, (value + error) / least)
@@ -438,7 +464,7 @@ def bounded(shape: Shape, j: int, piece: Piece) -> Piece:
 def derived(shape: Shape) -> list[Piece]:
     found = [Piece(0.0, (0.0,) * (shape.degree + 1), 0.0, 1.03125)] * INTERVALS
     for j in range(shape.count):
-        if shape.is_odd and j + 1 == shape.count:
+        if shape.rises and j + 1 == shape.count:
             piece = Piece(shape.interval(j)[0], (1.0, *(0.0,) * shape.degree))
         else:
             node, fixed, lacks = searched(shape, j)
@@ -556,6 +582,7 @@ def sections() -> Sections:
             "scale": shape.scale,
             "most": shape.most,
             "is_signed": shape.is_signed,
+            "leading": shape.leading,
             "slope_errors": [p.slope_error for p in pieces],
             "nodes": [p.node for p in pieces],
             "coefficients": [[p.coefficients[k] for p in pieces] for k in range(shape.degree + 1)],

@@ -24,6 +24,7 @@ from ogive.numerics.elementary.paired_functions import (
     ERF,
     FUNCTIONS_IN_PAIRS,
     LOGISTIC_GATE_SLOPE,
+    NORMAL_GATE,
     NORMAL_SLOPE,
     NORMAL_TAIL,
     NOTHING_OF_ROW,
@@ -214,17 +215,14 @@ def test_a_false_bound_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert largest_error(number, x, balls("exp", x, of_product=False))[0] > number.relative
 
 
-def _tanh_gate(w: Any) -> Any:
-    return ogive.gelu.function(-w, approximate="tanh") / -w
-
-
 #: The formulas of the tables, of the operand.
 TABLES: dict[Piecewise, Any] = {
     ERF: lambda w: formula_node("erf", w),
     NORMAL_TAIL: lambda w: formula_node("normal_tail", w),
     SOFTPLUS_TAIL: lambda w: formula_node("log1p", formula_node("exp", -w)),
     TANH: lambda w: formula_node("tanh", w),
-    TANH_GATE: _tanh_gate,
+    NORMAL_GATE: lambda w: w * formula_node("normal_tail", w),
+    TANH_GATE: lambda w: -ogive.gelu.function(-w, approximate="tanh"),
     NORMAL_SLOPE: lambda w: gelu_slope(-w, approximate="none"),
     TANH_GATE_SLOPE: lambda w: gelu_slope(-w, approximate="tanh"),
     LOGISTIC_GATE_SLOPE: lambda w: gate_slope(-w),
@@ -243,7 +241,7 @@ def test_the_bounds_of_a_piecewise_polynomial(table: Piecewise) -> None:
     assert 1 / 8 < beside <= 1
 
 
-@pytest.mark.parametrize("table", [NORMAL_TAIL, SOFTPLUS_TAIL])
+@pytest.mark.parametrize("table", [NORMAL_GATE, NORMAL_TAIL, SOFTPLUS_TAIL])
 def test_operands_beyond_a_piecewise_polynomial_are_in_its_last_interval(table: Piecewise) -> None:
     x = np.float32([table.most, 18.0, 100.0, 1e30])
     m = PairedArithmetic()
@@ -343,7 +341,7 @@ OF_PARTS = (
     (LOGISTIC_GATE_SLOPE, (ogive.grad(ogive.swish), ogive.grad(ogive.swiglu)), {}),
     (NORMAL_SLOPE, (ogive.grad(ogive.gelu), ogive.grad(ogive.geglu)), {"approximate": "none"}),
     (TANH_GATE_SLOPE, (ogive.grad(ogive.gelu), ogive.grad(ogive.geglu)), {"approximate": "tanh"}),
-    (NORMAL_TAIL, (ogive.gelu,), {"approximate": "none"}),
+    (NORMAL_GATE, (ogive.gelu,), {"approximate": "none"}),
     (TANH_GATE, (ogive.gelu, ogive.geglu), {"approximate": "tanh"}),
 )
 

@@ -620,8 +620,7 @@ class PairedArithmetic(Machine):
             around = lost
             if a.around is not None:
                 self.with_roundings(a, 1)
-                plus = lost if a.around.plus is self.number(0.0) else self.add_(a.around.plus, lost)
-                around = self.fma_(a.around.base, a.around.times, plus)
+                around = self.fma_(a.around.base, a.around.times, self._sum_of_bounds(a.around.plus, lost))
             if relative:
                 leading = self.leading(a)
                 if a.interval.high <= 0:
@@ -638,6 +637,14 @@ class PairedArithmetic(Machine):
         else:
             below, above = (self.fma_(a.high, a.factor, low) for low in lows)
         return below, above
+
+    def _sum_of_bounds(self, a: Expression, b: Expression) -> Expression:
+        if a is self.number(0.0):
+            return b
+        if a.operation is ops.MULTIPLY:
+            x, y = a.operands
+            return self.fma_(x, y, b)
+        return self.add_(a, b)
 
     def _lost(self, a: Paired) -> Expression:
         """The most that underflow has taken from the low word; zero beside a zero."""

@@ -31,8 +31,8 @@ from ogive.numerics.elementary.paired_functions import (
     LIMITED,
     LOGISTIC_GATE_SLOPE,
     MOST,
+    NORMAL_GATE,
     NORMAL_SLOPE,
-    NORMAL_TAIL,
     SCALE_OF_ROW,
     TANH_GATE,
     TANH_GATE_SLOPE,
@@ -362,7 +362,7 @@ def known_patterns() -> list[tuple[Expression, Rule]]:
         (partials.gate_slope, partial(slope_of_gate, LOGISTIC_GATE_SLOPE)),
         (partial(partials.gelu_slope, approximate="none"), partial(slope_of_gate, NORMAL_SLOPE)),
         (partial(partials.gelu_slope, approximate="tanh"), partial(slope_of_gate, TANH_GATE_SLOPE)),
-        (_gelu, partial(gated, NORMAL_TAIL)),
+        (_gelu, partial(gated, NORMAL_GATE)),
         (_gelu_by_tanh, partial(gated, TANH_GATE)),
     )
     tracing.depth += 1

@@ -17,8 +17,8 @@ With u = w - X, which is exact:
 
     f(w) = c0 + u (c1 + u c2 + u**2 q)
 
-The two outer sums are leading parts, and what these lose goes to low words. The coefficients stand in tables, of which the
-interval's number takes each; so does the bound.
+The two outer sums are leading parts, or three where u is larger, and what these lose goes to low words. The coefficients stand
+in tables, of which the interval's number takes each; so does the bound.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ __all__ = [
     "LIMITED",
     "LOGISTIC_GATE_SLOPE",
     "MOST",
+    "NORMAL_GATE",
     "NORMAL_SLOPE",
     "NORMAL_TAIL",
     "NOTHING_OF_ROW",
@@ -80,6 +81,8 @@ class Piecewise:
     """The largest operand; larger ones are moved there."""
     is_signed: bool
     """Whether the function crosses zero: then bounds, errors and shares are absolute."""
+    leading: int
+    """How many sums are leading parts."""
     slope_errors: tuple[float, ...]
     """How wrong the slopes of the rule are, relative to the function."""
     nodes: tuple[float, ...]
@@ -98,9 +101,12 @@ ERF, NORMAL_TAIL, SOFTPLUS_TAIL, TANH = (
     Piecewise(**PIECEWISE[name]) for name in ("ERF", "NORMAL_TAIL", "SOFTPLUS_TAIL", "TANH")
 )
 
-#: The tanh form of gelu of -w, divided by -w; and the derivatives of gelu, of that form and of swish at -w.
-TANH_GATE, NORMAL_SLOPE, TANH_GATE_SLOPE, LOGISTIC_GATE_SLOPE = (
-    Piecewise(**PIECEWISE[name]) for name in ("TANH_GATE", "NORMAL_SLOPE", "TANH_GATE_SLOPE", "LOGISTIC_GATE_SLOPE")
+#: Both forms of gelu of -w, negated.
+NORMAL_GATE, TANH_GATE = (Piecewise(**PIECEWISE[name]) for name in ("NORMAL_GATE", "TANH_GATE"))
+
+#: The derivatives of gelu, of its tanh form and of swish at -w.
+NORMAL_SLOPE, TANH_GATE_SLOPE, LOGISTIC_GATE_SLOPE = (
+    Piecewise(**PIECEWISE[name]) for name in ("NORMAL_SLOPE", "TANH_GATE_SLOPE", "LOGISTIC_GATE_SLOPE")
 )
 
 #: How far the bits of ``w + 1`` are shifted for the number of an eighth of a binade.
@@ -124,33 +130,36 @@ def evaluated(m: PairedArithmetic, table: Piecewise, argument: Paired, steepness
         return node(ops.TABLE, (index,), numbers, Format.F32)
 
     u = m.sub_(w, looked_up(table.nodes))
-    c0, c1, c2, *tail = map(looked_up, table.coefficients)
-    q = tail[-1]
-    for c in reversed(tail[:-1]):
+    coefficients = [looked_up(numbers) for numbers in table.coefficients]
+    *tail, q = coefficients[table.leading + 1 :]
+    for c in reversed(tail):
         q = m.fma_(q, u, c)
-    inner = m.fma_(u, c2, c1)
-    lost = m.fma_(u, c2, m.neg_(m.sub_(inner, c1)))
-    if table.lacks:
-        lost = m.add_(lost, looked_up(table.lacks))
     square = m.mul_(u, u)
-    rest = m.fma_(square, q, lost)
-    if table.is_signed:
-        product = m.mul_(u, inner)
-        high, lost = m.two_sum(c0, product)
-        lost = m.add_(lost, m.fma_(u, inner, m.neg_(product)))
-    else:
-        high = m.fma_(u, inner, c0)
-        lost = m.fma_(u, inner, m.neg_(m.sub_(high, c0)))
-    low = m.fma_(u, rest, lost)
+    high, low = coefficients[table.leading], None
+    for k in reversed(range(table.leading)):
+        c, inner = coefficients[k], high
+        if k == 0 and table.is_signed:
+            product = m.mul_(u, inner)
+            high, lost = m.two_sum(c, product)
+            lost = m.add_(lost, m.fma_(u, inner, m.neg_(product)))
+        else:
+            high = m.fma_(u, inner, c)
+            lost = m.fma_(u, inner, m.neg_(m.sub_(high, c)))
+        if k == 1 and table.lacks:
+            lost = m.add_(lost, looked_up(table.lacks))
+        low = m.fma_(square, q, lost) if low is None else m.fma_(u, low, lost)
+    assert low is not None
     reach = table.most * steepness
     relative = argument.relative * reach + (argument.share * reach) ** 2
     times = m.roundings + (0 if argument.low is None else 1)
     pieces = zip(table.bounds, table.shares, strict=True)
     bound = looked_up(tuple(m.upwards(bound + times * U * share + relative) for bound, share in pieces))
     if argument.low is not None:
-        # The function rises by its slope times the low word: c1 + 2 c2 u + 3 u**2 q.
+        # The function rises by its slope times the low word: c1 + 2 c2 u + 3 u**2 q, of all that is behind c2.
+        _, c1, c2, c3, *_ = coefficients
+        q = q if table.leading == 2 else m.fma_(u, q, c3)
         more = m.select_(m.less_(argument.high, most), argument.low, m.number(0.0))
-        slope = m.fma_(m.mul_(square, m.number(3.0)), q, m.fma_(u, c2, inner))
+        slope = m.fma_(m.mul_(square, m.number(3.0)), q, m.fma_(u, c2, m.fma_(u, c2, c1)))
         low = m.fma_(more, slope, low)
         bound = m.fma_(m.abs_(more), looked_up(tuple(map(m.upwards, table.slope_errors))), bound)
     return Paired(
@@ -499,38 +508,22 @@ def _expm1(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool
     )
 
 
-def least_of_gate(table: Piecewise) -> float:
-    """Below this the last interval of a tail begins, and its bound says nothing."""
-    return -30.5 / 31.45 * table.most * (1 - 2.0**-10)
-
-
-#: The slope of the normal tail, relative to it, up to the last interval.
-STEEPNESS = 6.0
-
-
-def _share_below(m: PairedArithmetic, x: Paired, table: Piecewise) -> Paired:
-    """The distribution of this tail up to x, and below zero minus that: ``(x >= 0) - Q(abs(x))``; 1 - Q is a half at least."""
-    tail = m.with_roundings(evaluated(m, table, m.absolute(x), STEEPNESS), 1)
-    assert tail.low is not None
-    assert tail.around is not None
-    is_below = m.less_(x.high, m.number(0.0))
-    step = m.select_(is_below, m.number(0.0), m.number(1.0))
-    high = m.sub_(step, tail.high)
-    low = m.sub_(m.sub_(m.sub_(step, high), tail.high), tail.low)
-    # The loss of 1 - Q is rounded some times.
-    plus = m.select_(is_below, m.number(0.0), m.number(2.0**-46))
-    around = replace(tail.around, plus=plus)
-    is_inside = m.less_equal_(m.bound(least_of_gate(table)), x.high)
-    where = replace(tail.where, holds=(*tail.where.holds, is_inside))
-    return replace(tail, high=high, low=low, around=around, interval=Interval(-0.5, 1.0), is_nonzero=True, where=where)
-
-
 def gated(table: Piecewise, m: PairedArithmetic, x: Paired) -> Paired:
-    """``x`` times the distribution of this tail up to x: the size of x times that and minus that."""
+    """``x`` times a gate: the larger of x and zero, less what the table has of the size of x."""
     if not x.is_single:
         raise Unpaired("a gate of a computed number")
-    found = m.multiply(_share_below(m, x, table), m.exactly(m.abs_(x.high)))
-    return replace(found, sign=x.high, interval=Interval(least_of_gate(table), 1.0))  # no larger than x
+    size = m.with_roundings(evaluated(m, table, m.exactly(m.abs_(x.high))), 1)
+    assert size.low is not None
+    assert size.around is not None
+    larger = m.larger_(m.number(0.0), x.high)
+    high = m.sub_(larger, size.high)
+    low = m.sub_(m.sub_(m.sub_(larger, high), size.high), size.low)
+    # The loss of the difference is rounded some times.
+    around = replace(size.around, plus=m.mul_(larger, m.number(2.0**-46)))
+    lies = Interval(-0.25, max(x.interval.high, 0.0))
+    return replace(
+        size, high=high, low=low, around=around, sign=x.high, may_be_zero=x.high, interval=lies, lost=SMALLEST
+    )
 
 
 def slope_of_gate(table: Piecewise, m: PairedArithmetic, x: Paired) -> Paired:
@@ -548,9 +541,28 @@ def slope_of_gate(table: Piecewise, m: PairedArithmetic, x: Paired) -> Paired:
     return replace(below, high=high, low=low, around=around, interval=Interval(-0.25, 1.25), is_nonzero=True)
 
 
+#: Where the last interval of the normal tail begins, whose bound says nothing; and its slope, relative to it, up to there.
+MOST_OF_TAIL = 30.5 / 31.45 * NORMAL_TAIL.most * (1 - 2.0**-10)
+STEEPNESS = 6.5
+
+
 def _normal_tail(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
-    found = m.absolute(_share_below(m, m.normalised(m.negate(u)), NORMAL_TAIL))
-    return replace(found, interval=Interval(2.0**-26, 1.0))
+    """Q(u), and below zero ``1 - Q(abs(u))``, which is a half at least."""
+    u = m.normalised(u)
+    tail = m.with_roundings(evaluated(m, NORMAL_TAIL, m.absolute(u), STEEPNESS), 1)
+    assert tail.low is not None
+    assert tail.around is not None
+    is_above = m.less_(m.number(0.0), u.high)
+    one, zero = m.number(1.0), m.number(0.0)
+    below = m.sub_(one, tail.high)
+    low = m.sub_(m.sub_(m.sub_(one, below), tail.high), tail.low)
+    high, low = m.select_(is_above, tail.high, below), m.select_(is_above, tail.low, low)
+    # The loss of 1 - Q is rounded some times.
+    around = replace(tail.around, plus=m.select_(is_above, zero, m.number(2.0**-46)))
+    is_inside = m.less_equal_(u.high, m.bound(MOST_OF_TAIL))
+    where = replace(tail.where, holds=(*tail.where.holds, is_inside))
+    lies = Interval(2.0**-33, 1.0)
+    return replace(tail, high=high, low=low, around=around, interval=lies, is_nonzero=True, where=where)
 
 
 def _erfc(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
