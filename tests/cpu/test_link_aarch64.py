@@ -111,7 +111,7 @@ def inputs_of(op, signature):
 def program_of(op, signature):
     """Rows without the test and the repair of rows: their records are laid out by the runtime, which is not here."""
     program = op.program(signature, **op.checked_parameters(required(op)))
-    return replace(program, undecided=None, repair=None) if op.is_row_wise else program
+    return replace(program, undecided=None, repair=None, paired=None) if op.is_row_wise else program
 
 
 def job_of(op, signature, program, stream=False):
