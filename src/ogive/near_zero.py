@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -203,6 +203,15 @@ def _term(
     return found
 
 
+#: Operations with steps, of which no derivative knows.
+TO_INTEGERS: Mapping[Operation, Callable[[Fraction], int]] = {
+    ops.FLOOR: math.floor,
+    ops.CEILING: math.ceil,
+    ops.TRUNCATE: math.trunc,
+    ops.ROUND_EVEN: round,
+}
+
+
 class _Series(NamedTuple):
     """``t**power * (terms[0] + terms[1] t + ...)`` for 0 < t <= limit. The last one encloses all that is left."""
 
@@ -263,6 +272,7 @@ class _Expansion:
             ops.COPY_SIGN: lambda a, b: self._times(a, (self._sign(a) or 1) * self._sign(b)) if self._sign(b) else None,
             functions.LARGER: lambda a, b: a if self._order(a, b) >= 0 else b,
             functions.SMALLER: lambda a, b: a if self._order(a, b) <= 0 else b,
+            **{whole: partial(self._whole, round_) for whole, round_ in TO_INTEGERS.items()},
         }
         rule = rules.get(operation)
         return rule(*operands) if rule is not None else self._function(n, operands)
@@ -354,6 +364,22 @@ class _Expansion:
                 if i < count - 1:
                     rests[place] = rules.add(rests[place], product)
         return self._normal(a.power - b.power, terms)
+
+    def _whole(self, round_: Callable[[Fraction], int], u: _Series) -> _Series | None:
+        """A number rounded to an integer: the one that all numbers beside the first term have, on the side of the others."""
+        begin = u.terms[0] if u.power == 0 else self.zero
+        if u.power < 0 or begin.kind not in ("fraction", "zero"):
+            return None
+        value = Fraction(0) if begin.kind == "zero" else Fraction(int(begin.fraction.p), int(begin.fraction.q))
+        change = self._normal(1, u.terms[1:]) if u.power == 0 else u
+        # Steps lie at multiples of one half; within half of the way to the next one there is none.
+        steps, side = 2 * value, self._sign(change)
+        next_step = steps + side if steps.denominator == 1 else Fraction(math.floor(steps) + (side > 0))
+        way = abs(next_step - steps) / 4
+        reach = self._product(self.tail(change, 0), self._power_of_small(change.power))
+        if side and not abs(ball_of(reach)) < self.rules.arb(float(way) / 2):
+            return None
+        return self._constant(of_number(round_(value + side * way)))
 
     def _function(self, n: Expression, operands: Sequence[_Series]) -> _Series | None:
         """A function of one series, by its derivatives where that begins; other operands are constants."""

@@ -99,4 +99,4 @@ def test_numbers_lie_within_their_bounds(of_row, element, is_repair):
                     assert wrong_by.abs_lower() <= arb(bound) * (1 + arb(2) ** -20) + arb(2) ** -1060, (family, row, j)
     finally:
         flint.ctx.prec = before
-    assert sure > 100
+    assert sure > 60  # of 72, the fewest: logarithms of negative numbers are none

@@ -140,3 +140,21 @@ def test_zeros_have_the_sign_of_what_is_next_to_nothing(formula):
         found = op(x)
     right = [enclosure.right_result(op.formula()[0], (float(v),), {}, kind)[0] for v in x]
     assert found.astype(np.float64).view(np.uint64).tolist() == np.array(right, np.float64).view(np.uint64).tolist()
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda x: np.exp(np.floor(1 - x) - np.arctan(x)),
+        lambda x: np.exp(np.ceil(x) - np.arctan(x)),
+        lambda x: np.exp(np.trunc(1 + x) - np.arctan(x)),
+        lambda x: np.exp(np.rint(x + 0.5) - np.arctan(x)),
+    ],
+    ids=["floor", "ceil", "trunc", "rint"],
+)
+def test_integers_beside_zero_are_those_of_the_side(formula):
+    """Formulas next to zero are expanded in powers of x; a step at zero is no constant."""
+    op, kind = ogive.operator(formula), element_type("float32")
+    x = np.array([2e-21, -2e-21, 1e-40, -1e-40], np.float32)
+    right = [enclosure.right_result(op.formula()[0], (float(v),), {}, kind)[0] for v in x]
+    assert op(x).tolist() == right

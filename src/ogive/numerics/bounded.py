@@ -659,7 +659,13 @@ class Bounded(Totals):
             margin = margin if total is None else self.fma_(total, self.number(1 + 2.0**-30), margin)
             ends = (self.make(operation, self.sub_(value, margin)), self.make(operation, self.add_(value, margin)))
             exactly = self.of_one_word(a) if self.follows_exactness else None
-            doubt = either(doubt, except_where(self.not_(self.equal_(*ends)), exactly))
+            same = self.equal_(*ends)
+            if (
+                operation in (ops.TRUNCATE, ops.ROUND_EVEN) and total is not None
+            ):  # both ends may be zeros: of which sign?
+                same = node(ops.EQUAL, tuple(map(self.bits_, ends)), None, Format.BIT)
+                same = either(same, self.equal_(margin, self.number(0.0))) or same
+            doubt = either(doubt, except_where(self.not_(same), exactly))
         return self._made(result, Bound(0.0, 0.0, None, doubt, x.bits, 1.0, x.largest + 1, nan=x.nan))
 
     def wide(self, value: Fraction | float) -> DoubleWord:

@@ -666,7 +666,8 @@ class PairedArithmetic(Machine):
 
 
 def low_of(a: Paired) -> Expression:
-    assert a.low is not None
+    if a.low is None:  # a choice among products and operands is neither exact nor of two words
+        raise Unpaired("a rule needs the second word of a number that has one")
     return a.low
 
 

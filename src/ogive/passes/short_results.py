@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.expression import STORAGE, Expression, Format, node, walk
+from ogive.expression import STORAGE, Expression, Format, is_extreme, node, walk
 from ogive.numerics.bound import Bound
 from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.elementary.short_functions import short_rule
@@ -158,6 +158,8 @@ class ShortReals(TestedReals):
         m = self.m
         for current in walk(root, operands=self._chosen_among):
             number = self.result(current)
+            if is_extreme(current) and not any(n.operation is ops.CONSTANT for n in current.operands[1:]):
+                return False  # of 0 and of what is nearly that the wrong one may be chosen: which has another sign?
             if current.operation != ops.SELECT and number.error.static and m.keeps_sign(number) is not m.always:
                 return False
         return True

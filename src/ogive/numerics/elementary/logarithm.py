@@ -176,9 +176,9 @@ def log1p(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     else:
         result = _assemble(m, m.fma_(x.high, scale, offset), None, k)
     result = _with_special_cases(m, total, result)
-    if x.interval.low >= 0:
+    if x.interval.low > 0:
         return result
-    # 0 + -0 has forgotten the sign.
+    # 0 + -0 has forgotten the sign, which the square root of -0 has, too.
     return m.select(m.equal_(x.high, zero), DoubleWord(x.high, interval=Interval.point(0.0)), result)
 
 

@@ -591,6 +591,9 @@ def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: Doub
             doubt = either(doubt, m.doubt_of(m.compare(ops.LESS, y, m.wide(0.0))))
             grown = m.mul_(total, _largest_logarithm(m, size))
             change = grown if change is None else m.add_(change, grown)
+    if x.low is not None:  # an infinite power of 1 is 1, that of what is next to 1 is not
+        is_one, is_infinite = m.equal_(size, m.number(1.0)), m.equal_(exponent, m.number(math.inf))
+        doubt = either(doubt, both(both(is_one, is_infinite), m.not_(m.equal_(m.low_part(x), m.number(0.0)))))
     if not relative <= LARGEST_OF_POWERS:
         return replace(result, error=Bound(own.relative, doubt=m.always, nan=_nan_of_power(m, x, y)))
     absolute = None
