@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.peers import limit_threads
 
-__all__ = ["SECTIONS"]
+__all__ = ["SECTIONS", "clock_of_threads", "medians"]
 
 #: Ours, and torch's.
 PAIRS = {
@@ -50,7 +50,14 @@ SHAPES = ((1, 16), (8, 128), (128, 512), (1024, 1024))
 SECONDS, SECONDS_OF_CALLS = 0.02, 0.001
 
 
-def _medians(timers: dict[str, Timer], rounds: int, seconds: float = SECONDS) -> dict[str, float]:
+def clock_of_threads() -> Callable[[], float]:
+    """The process's CPU time on one thread, which other processes lengthen less; else the time of day's clock."""
+    import ogive
+
+    return time.process_time if ogive.get_num_threads() == 1 else time.perf_counter
+
+
+def medians(timers: dict[str, Timer], rounds: int, seconds: float = SECONDS) -> dict[str, float]:
     taken: dict[str, list[float]] = {name: [] for name in timers}
     counts = {}
     for name, timer in timers.items():
@@ -83,7 +90,7 @@ def calls(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]]:
             given = names | {"x": names["torch"].randn(SHORT, requires_grad=records)}
             timers = {"ogive": Timer(ours, globals=given), "eager": Timer(theirs, globals=given)}
             kind = "a call, recorded" if records else "a call"
-            seconds = _medians(timers, 10 * rounds, SECONDS_OF_CALLS)
+            seconds = medians(timers, 10 * rounds, SECONDS_OF_CALLS)
             rows.append({"name": name, "what": kind, "elements": SHORT, "seconds": seconds})
         advance()
     return rows
@@ -94,7 +101,7 @@ def training(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]
     if find_spec("torch") is None:
         return []
     names = _names()
-    torch, ogive = names["torch"], names["ogive"]
+    torch = names["torch"]
     rows: list[dict[str, object]] = []
     for name, (ours, theirs) in PAIRS.items():
         for size in SIZES:
@@ -105,10 +112,10 @@ def training(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]
             backward = "torch.autograd.grad({}, x, upstream)"
             fast = ours.replace("ogive.torch.", "ogive.torch.fast.")
             statements = {"ogive": ours, "fast": fast, "eager": theirs, "compile": "compiled(x)"}
-            clock = time.process_time if ogive.get_num_threads() == 1 else time.perf_counter
+            clock = clock_of_threads()
             timers = {peer: Timer(backward.format(text), "", clock, given) for peer, text in statements.items()}
             what = "forward and backward"
-            rows.append({"name": name, "what": what, "elements": size, "seconds": _medians(timers, rounds)})
+            rows.append({"name": name, "what": what, "elements": size, "seconds": medians(timers, rounds)})
             advance()
     return rows
 
@@ -121,7 +128,7 @@ def layers(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]]:
     torch, ogive = names["torch"], names["ogive"]
 
     rows: list[dict[str, object]] = []
-    clock = time.process_time if ogive.get_num_threads() == 1 else time.perf_counter
+    clock = clock_of_threads()
     nn = ogive.torch.nn
     made = {"ogive": nn.CrossEntropyLoss(), "fast": nn.fast.CrossEntropyLoss(), "torch": torch.nn.CrossEntropyLoss()}
     losses = SimpleNamespace(**made)
@@ -138,7 +145,7 @@ def layers(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]]:
             fast = ours.replace("losses.ogive", "losses.fast").replace("ogive.torch.", "ogive.torch.fast.")
             statements = {"ogive": ours, "fast": fast, "eager": theirs}
             timers = {peer: Timer(backward.format(text), "", clock, given) for peer, text in statements.items()}
-            seconds = _medians(timers, rounds)
+            seconds = medians(timers, rounds)
             rows.append({"name": name, "what": "forward and backward", "elements": x.numel(), "seconds": seconds})
         advance()
     return rows
@@ -156,7 +163,7 @@ def jax_gradients(rounds: int, advance: Callable[[], None]) -> list[dict[str, ob
     import ogive.jax
 
     rows: list[dict[str, object]] = []
-    clock = time.process_time if ogive.get_num_threads() == 1 else time.perf_counter
+    clock = clock_of_threads()
     for name in ("softmax", "log_softmax"):
         exact = getattr(ogive, name)
         functions = {"ogive": exact, "fast": exact.fast}
@@ -170,7 +177,7 @@ def jax_gradients(rounds: int, advance: Callable[[], None]) -> list[dict[str, ob
             for peer, function in of_x.items():
                 gradient = jax.jit(lambda x, g, function=function: jax.vjp(function, x)[1](g)[0])
                 timers[peer] = Timer("gradient(x, g).block_until_ready()", "", clock, given | {"gradient": gradient})
-            seconds = _medians(timers, rounds)
+            seconds = medians(timers, rounds)
             rows.append({"name": name, "what": "gradient", "elements": math.prod(shape), "seconds": seconds})
         advance()
     return rows

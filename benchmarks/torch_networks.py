@@ -7,12 +7,13 @@ compared. The first output of each is compared with that in float64, so errors s
 from __future__ import annotations
 
 import copy
-import statistics
-import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from itertools import pairwise
+from timeit import Timer
 from typing import Any
+
+from benchmarks.torch_calls import clock_of_threads, medians
 
 __all__ = ["SECTIONS"]
 
@@ -122,7 +123,7 @@ def networks(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]
     import ogive.torch
 
     torch.set_num_threads(ogive.get_num_threads())
-    clock = time.process_time if ogive.get_num_threads() == 1 else time.perf_counter
+    clock = clock_of_threads()
     rows: list[dict[str, object]] = []
     for name, (model, x) in made().items():
         model.eval()
@@ -136,20 +137,11 @@ def networks(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]
             run = {p: torch.compile(m) if way == "compiled" else m for p, m in given.items()}
             with torch.no_grad():
                 errors = {p: float((m(x).double() - exact).square().mean().sqrt()) for p, m in run.items()}
-                seconds = _medians(run, x, 2 * rounds, clock)
+                timers = {peer: Timer("network(x)", "", clock, {"network": m, "x": x}) for peer, m in run.items()}
+                seconds = medians(timers, 2 * rounds)
             rows.append({"name": name, "what": way, "elements": x.numel(), "seconds": seconds, "errors": errors})
         advance()
     return rows
-
-
-def _medians(models: dict[str, Any], x: Any, rounds: int, clock: Callable[[], float]) -> dict[str, float]:
-    taken: dict[str, list[float]] = {peer: [] for peer in models}
-    for _ in range(rounds):
-        for peer, model in models.items():
-            begin = clock()
-            model(x)
-            taken[peer].append(clock() - begin)
-    return {peer: statistics.median(seconds) for peer, seconds in taken.items()}
 
 
 #: As in startup.py.

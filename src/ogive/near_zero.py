@@ -365,13 +365,16 @@ class _Expansion:
                     rests[place] = rules.add(rests[place], product)
         return self._normal(a.power - b.power, terms)
 
+    def _begin_and_change(self, u: _Series) -> tuple[Value, _Series]:
+        """The number at zero, and what is added to it."""
+        return (u.terms[0], self._normal(1, u.terms[1:])) if u.power == 0 else (self.zero, u)
+
     def _whole(self, round_: Callable[[Fraction], int], u: _Series) -> _Series | None:
         """A number rounded to an integer: the one that all numbers beside the first term have, on the side of the others."""
-        begin = u.terms[0] if u.power == 0 else self.zero
+        begin, change = self._begin_and_change(u)
         if u.power < 0 or begin.kind not in ("fraction", "zero"):
             return None
-        value = Fraction(0) if begin.kind == "zero" else Fraction(int(begin.fraction.p), int(begin.fraction.q))
-        change = self._normal(1, u.terms[1:]) if u.power == 0 else u
+        value = _fraction(begin)
         # Steps lie at multiples of one half; within half of the way to the next one there is none.
         steps, side = 2 * value, self._sign(change)
         next_step = steps + side if steps.denominator == 1 else Fraction(math.floor(steps) + (side > 0))
@@ -388,9 +391,7 @@ class _Expansion:
         if len(moving) > 1 or any(value.kind not in ("fraction", "zero") for value in fixed.values()):
             return None
         leaves = [
-            _input(0)
-            if i in moving
-            else constant(Fraction(int(v.fraction.p), int(v.fraction.q)) if v.kind == "fraction" else 0)
+            _input(0) if i in moving else constant(_fraction(v))
             for i, v in ((i, fixed.get(i, self.zero)) for i in range(len(operands)))
         ]
         whole = node(n.operation, tuple(leaves), n.attribute, n.format)
@@ -399,10 +400,9 @@ class _Expansion:
         u = operands[moving[0]]
         if u.power < 0:
             return None
-        begin = u.terms[0] if u.power == 0 else self.zero
+        begin, change = self._begin_and_change(u)
         if begin.kind not in ("fraction", "zero", "ball"):
             return None
-        change = self._normal(1, u.terms[1:]) if u.power == 0 else u
         count = len(change.terms)
         derivatives = _derivatives(whole, count)
         total, power = self._constant(self._at(whole, begin)), self._constant(of_number(1))
@@ -436,17 +436,22 @@ def _derivatives(root: Expression, count: int) -> tuple[Term, ...]:
     return tuple(found[1:])
 
 
+def _fraction(value: Value) -> Fraction:
+    """A fraction or zero."""
+    return Fraction(0) if value.kind == "zero" else Fraction(int(value.fraction.p), int(value.fraction.q))
+
+
 def _short_fraction(value: Value) -> Fraction | None:
     """A number that float64 has."""
     if value.kind != "fraction":
         return None
-    found = Fraction(int(value.fraction.p), int(value.fraction.q))
+    found = _fraction(value)
     return found if float(found) == found else None
 
 
 def _number(value: Value) -> float:
     """A number, rounded."""
     if value.kind == "fraction":
-        return float(Fraction(int(value.fraction.p), int(value.fraction.q)))
+        return float(_fraction(value))
     mantissa, exponent = value.ball.mid().man_exp()
     return float(Fraction(int(mantissa)) * Fraction(2) ** int(exponent))

@@ -660,9 +660,8 @@ class Bounded(Totals):
             ends = (self.make(operation, self.sub_(value, margin)), self.make(operation, self.add_(value, margin)))
             exactly = self.of_one_word(a) if self.follows_exactness else None
             same = self.equal_(*ends)
-            if (
-                operation in (ops.TRUNCATE, ops.ROUND_EVEN) and total is not None
-            ):  # both ends may be zeros: of which sign?
+            # Both ends may be zeros, of two signs.
+            if operation in (ops.TRUNCATE, ops.ROUND_EVEN) and total is not None:
                 same = node(ops.EQUAL, tuple(map(self.bits_, ends)), None, Format.BIT)
                 same = either(same, self.equal_(margin, self.number(0.0))) or same
             doubt = either(doubt, except_where(self.not_(same), exactly))

@@ -328,9 +328,7 @@ def of_multiple(m: Totals, near: Beyond, factor: Expression) -> Beyond:
         is_large = either(m.equal_(near.low, zero), m.less_(m.number(SMALLEST), m.abs_(low)))
         assert is_large is not None
         known = both(known, both(is_whole, is_large))
-    if factor.operation is ops.CONSTANT and factor.attribute == 0:
-        return Beyond(product, lost, nowhere(), nowhere())
-    if factor.operation is ops.CONSTANT:
+    if factor.operation is ops.CONSTANT and factor.attribute:
         sides = (near.is_above, near.is_below) if factor.attribute > 0 else (near.is_below, near.is_above)
         return Beyond(product, lost, both(known, sides[0]), both(known, sides[1]))
     positive, negative = both(known, m.less_(zero, factor)), both(known, m.less_(factor, zero))

@@ -749,7 +749,7 @@ class _PairedRows(TestedRows):
         undecided = p.not_(p.equal_(below, above))
         if storage is Format.F32:
             return above, undecided
-        # No result is positive. Of the two beside it the one whose last bit is set is no tie, and rounds as the number does.
+        # No result is positive. The neighbour whose last bit is set is no tie, and rounds as the number does.
         rest = p.sub_(low, p.sub_(above, difference))
         _, is_tie = single_to_16_bits(above, storage)
         never = node(ops.CONSTANT, (), False, Format.BIT)

@@ -38,7 +38,18 @@ from ogive.numerics.elementary.own_errors import PAIRED
 from ogive.numerics.elementary.pairs import LOG_2
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import Machine
-from ogive.numerics.paired import LARGEST, SMALLEST, Around, Conditions, Paired, PairedArithmetic, U, Unpaired, unsigned
+from ogive.numerics.paired import (
+    LARGEST,
+    SMALLEST,
+    Around,
+    Conditions,
+    Paired,
+    PairedArithmetic,
+    U,
+    Unpaired,
+    low_of,
+    unsigned,
+)
 
 __all__ = [
     "ERF",
@@ -508,16 +519,20 @@ def _expm1(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool
     )
 
 
+def _less(m: PairedArithmetic, a: Expression, b: Paired) -> tuple[Expression, Expression]:
+    """``a - b`` in two words, of a number that is larger than b."""
+    high = m.sub_(a, b.high)
+    return high, m.sub_(m.sub_(m.sub_(a, high), b.high), low_of(b))
+
+
 def gated(table: Piecewise, m: PairedArithmetic, x: Paired) -> Paired:
     """``x`` times a gate: the larger of x and zero, less what the table has of the size of x."""
     if not x.is_single:
         raise Unpaired("a gate of a computed number")
     size = m.with_roundings(evaluated(m, table, m.exactly(m.abs_(x.high))), 1)
-    assert size.low is not None
     assert size.around is not None
     larger = m.larger_(m.number(0.0), x.high)
-    high = m.sub_(larger, size.high)
-    low = m.sub_(m.sub_(m.sub_(larger, high), size.high), size.low)
+    high, low = _less(m, larger, size)
     # The loss of the difference is rounded some times.
     around = replace(size.around, plus=m.mul_(larger, m.number(2.0**-46)))
     lies = Interval(-0.25, max(x.interval.high, 0.0))
@@ -530,13 +545,10 @@ def slope_of_gate(table: Piecewise, m: PairedArithmetic, x: Paired) -> Paired:
     """The derivative of ``x`` times a gate: h(abs(x)) below zero, and elsewhere 1 less that."""
     x = m.normalised(x)
     below = m.with_roundings(evaluated(m, table, m.absolute(x)), 1)
-    assert below.low is not None
     assert below.around is not None
     is_below = m.less_(x.high, m.number(0.0))
-    one = m.number(1.0)
-    above = m.sub_(one, below.high)
-    low = m.sub_(m.sub_(m.sub_(one, above), below.high), below.low)
-    high, low = m.select_(is_below, below.high, above), m.select_(is_below, below.low, low)
+    above = _less(m, m.number(1.0), below)
+    high, low = (m.select_(is_below, *words) for words in zip((below.high, low_of(below)), above, strict=True))
     around = replace(below.around, plus=m.number(2.0**-46))
     return replace(below, high=high, low=low, around=around, interval=Interval(-0.25, 1.25), is_nonzero=True)
 
@@ -550,13 +562,11 @@ def _normal_tail(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all
     """Q(u), and below zero ``1 - Q(abs(u))``, which is a half at least."""
     u = m.normalised(u)
     tail = m.with_roundings(evaluated(m, NORMAL_TAIL, m.absolute(u), STEEPNESS), 1)
-    assert tail.low is not None
     assert tail.around is not None
-    is_above = m.less_(m.number(0.0), u.high)
-    one, zero = m.number(1.0), m.number(0.0)
-    below = m.sub_(one, tail.high)
-    low = m.sub_(m.sub_(m.sub_(one, below), tail.high), tail.low)
-    high, low = m.select_(is_above, tail.high, below), m.select_(is_above, tail.low, low)
+    zero = m.number(0.0)
+    is_above = m.less_(zero, u.high)
+    below = _less(m, m.number(1.0), tail)
+    high, low = (m.select_(is_above, *words) for words in zip((tail.high, low_of(tail)), below, strict=True))
     # The loss of 1 - Q is rounded some times.
     around = replace(tail.around, plus=m.select_(is_above, zero, m.number(2.0**-46)))
     is_inside = m.less_equal_(u.high, m.bound(MOST_OF_TAIL))

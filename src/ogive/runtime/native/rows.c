@@ -474,8 +474,10 @@ static OgiveLoopData loop_of_retry(const OgiveLoopData *loop, npy_intp elements)
 /* Rows are taken together that fit a cache: the numbers that a row has one of are computed of 16 rows at a time, whether they are
  * there or not. Where rows have a rounding test, that takes longer than to read them from the second level again. */
 #define BYTES_OF_TESTED_ROWS ((npy_intp)128 << 10)
-#define PIECES_OF_ROWS 4 /* of a share, at least */
-#define UNEVEN 8 /* no share is larger than another by more than that part of all rows */
+
+/* A thread's share has four pieces or more. Shares differ by an eighth of all rows at most. */
+#define PIECES_OF_ROWS 4
+#define UNEVEN 8
 
 static intptr_t rows_together(const OgiveKernel *kernel, npy_intp count) {
     const int is_long_work = kernel->repair != NULL && !kernel->has_repeats;
