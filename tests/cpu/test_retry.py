@@ -160,20 +160,20 @@ def test_fused_steps_are_retried_together(both):
     assert retry.repair().text == made.repair().text
 
 
-def row_chain() -> Program:
-    """The same of rows: the sum of a row times the factor of the kernel that computed it."""
+def row_chain(*, keeps: bool = False) -> Program:
+    """The same of rows: elements times the factor of the kernel that computed them, which may keep them between stages."""
     x = node(ops.INPUT, (), 0, Format.F32)
     wide = node(ops.CONVERT, (x,), None, Format.F64)
     stage = Stage((Reduction("row_max", wide),))
     largest = node(ops.ROW_VALUE, (), (0, 0), Format.F64)
     single = node(ops.CONVERT, (largest,), None, Format.F32)
 
-    def made(level: int) -> tuple[Expression, Expression]:
+    def made(level: int, operand: int = 0) -> tuple[Expression, Expression]:
         factor = constant(float(FACTORS[level]))
-        product = node(ops.MULTIPLY, (x, factor), None, Format.F32)
+        product = node(ops.MULTIPLY, (node(ops.INPUT, (), operand, Format.F32), factor), None, Format.F32)
         return product, is_passed_on(single, level)
 
-    result, undecided = made(0)
+    result, undecided = made(0, 2 * keeps)
     again, still = made(1)
     last, open_ = made(2)
     mask = node(ops.CONVERT, (open_,), None, Format.U8)
@@ -184,19 +184,22 @@ def row_chain() -> Program:
 
     ends = {"repair": lambda: repair, "decide_row": decide, "is_tested": True}
     retry = Program((SINGLE,), (SINGLE,), (again,), (stage,), undecided=still, **ends)
-    return Program((SINGLE,), (SINGLE,), (result,), (stage,), undecided=undecided, retry=lambda: retry, **ends)
+    first = replace(stage, kept=((2, x),)) if keeps else stage
+    scratch = (Format.F32,) if keeps else ()
+    return Program((SINGLE,), (SINGLE,), (result,), (first,), scratch, undecided=undecided, retry=lambda: retry, **ends)
 
 
-@pytest.mark.parametrize("length", [7, 300, 9000])
-def test_rows_are_retried_as_a_whole(length):
-    ufunc = make_ufunc(f"rows of {length}", row_chain())
+@pytest.mark.parametrize(("length", "keeps"), [(7, True), (300, False), (20000, False), (20000, True)])
+def test_rows_are_retried_as_a_whole(length, keeps):
+    name = f"rows of {length}{' kept ones' * keeps}"
+    ufunc = make_ufunc(name, row_chain(keeps=keeps))
     x = data(20 * length, 0.1 / length).reshape(20, length)
     x[:4, 0] = 2, 6, 10, 14
     level = np.sum([x.max(axis=1, keepdims=True) > later for later in LATER], axis=0)
-    level = np.maximum(level, length > 8192)  # of long rows one element or another is undecided
+    level = np.maximum(level, keeps and length > 16384)  # of long rows one element or another is undecided
     right = x * FACTORS[level]
     np.testing.assert_array_equal(ufunc(x), right)
-    (row,) = (row for row in ogive.runtime.statistics() if row.operator == f"rows of {length}")
+    (row,) = (row for row in ogive.runtime.statistics() if row.operator == name)
     assert row[2:6] == (x.size, *(length * int((level > k).sum()) for k in range(3)))
     np.testing.assert_array_equal(ufunc(x.T.copy().T), right)
     np.testing.assert_array_equal(ufunc(x, out=x), right)
