@@ -350,7 +350,6 @@ static void copy_rows(layout to, layout from, intptr_t rows, npy_intp count, npy
 }
 
 #undef COPY
-#undef ASK_FOR
 
 /* From row to row in a buffer: whole lines of the cache and one more, so that not all rows' elements of one position
  * compete for the same few lines. */
@@ -465,7 +464,7 @@ static OgiveLoopData loop_of_retry(const OgiveLoopData *loop, npy_intp elements)
 #define SIGN_OF_MORE 4
 #define GROUPS_RETRIED_AT_ONCE 15
 #define LONGEST_ROW_TO_TRY (1 << 20) /* bounds of what is added up are of as many elements (passes/paired_results.py) */
-#define LONGEST_ROW_OF_SHARES 16384 /* of more products of kept float32 numbers one is often undecided, and with it the row */
+#define LONGEST_ROW_OF_SHARES 8192 /* of more products of kept float32 numbers one is often undecided, and with it the row */
 #define SHORTEST_ROW_TO_REDUCE 64 /* fewer elements take less time than the row's own numbers */
 
 /* Loads wait for stores before them that lie at the same place of another page. So scratch rows lie where the operand lies, and
@@ -733,8 +732,12 @@ static void run_columns(rows_context *context, intptr_t begin, intptr_t end) {
 /* ---- columns whose kernel takes them as they lie ------------------------------------------------ */
 
 #define GROUPS_AT_ONCE 64 /* of 16 columns each */
-#define BYTES_BETWEEN_STAGES ((npy_intp)1 << 19) /* of columns that several stages read */
-/* A divisor of OGIVE_ELEMENTS_TOGETHER. Where lines are pages apart, the first-level cache holds no more of one place. */
+/* Columns that several stages read are copied: else caches hold few lines of those that are pages apart. */
+#define GROUPS_COPIED_AT_ONCE 8
+#define BYTES_BETWEEN_STAGES ((npy_intp)1 << 19)
+#define MOST_COPIED ((npy_intp)1 << 22) /* bytes of 16 columns */
+/* A divisor of OGIVE_ELEMENTS_TOGETHER. Where lines are pages apart, the first-level cache holds no more of one place. Each call
+ * computes the numbers that a row has one of, so it takes more elements that are copied. */
 #define ELEMENTS_OF_A_CALL 8
 
 /* Whether an operand's memory may be that of another one. */
@@ -808,6 +811,8 @@ typedef struct {
     intptr_t at, columns;
     char *operands[OGIVE_MAX_OPERANDS];
     char *shared[OGIVE_MAX_OPERANDS]; /* the repeated elements, of operands that all columns share; else NULL */
+    char *copied[OGIVE_MAX_OPERANDS]; /* where the elements of these columns lie together; NULL where they are used as they lie */
+    npy_intp of_a_call; /* elements that a call takes */
     intptr_t steps[OGIVE_MAX_OPERANDS + 1]; /* from element to element; then between the records of 16 columns each */
     double (*records)[ROWS_AT_ONCE];
     ogive_partial (*found)[2 * OGIVE_MAX_REDUCTIONS]; /* of each column, where it is long: so far, and of the latest elements */
@@ -860,8 +865,8 @@ static void run_stage_side_by_side(const rows_context *context, const strip *col
     for (int k = 0; k < operands; ++k) {
         steps[operands + 1 + k] = columns->shared[k] != NULL ? 0 : kernel->itemsizes[k];
     }
-    for (npy_intp first = 0; first < end; first += ELEMENTS_OF_A_CALL) {
-        const npy_intp next = end - first < ELEMENTS_OF_A_CALL ? end : first + ELEMENTS_OF_A_CALL;
+    for (npy_intp first = 0; first < end; first += columns->of_a_call) {
+        const npy_intp next = end - first < columns->of_a_call ? end : first + columns->of_a_call;
         void *pointers[OGIVE_MAX_OPERANDS];
         for (int k = 0; k < operands; ++k) {
             pointers[k] = columns->operands[k] + (kernel->of_row[k] ? 0 : first * steps[k]);
@@ -886,16 +891,48 @@ static int has_zero_extreme(const rows_context *context, double (*records)[ROWS_
     return found;
 }
 
+/* A line of some columns, 64 bytes at a time; the same is soon copied from or to `ahead`. */
+static void copy_line(char *to, const char *from, const char *ahead, size_t bytes) {
+    size_t at = 0;
+    for (; at + 64 <= bytes; at += 64) {
+        ASK_FOR(ahead + at);
+        memcpy(to + at, from + at, 64);
+    }
+    for (; at < bytes; at += ROWS_AT_ONCE) {
+        memcpy(to + at, from + at, ROWS_AT_ONCE);
+    }
+}
+
+/* The elements of operands [first, last) of some columns: to where they lie together, or back. */
+static void copy_columns(const rows_context *context, const strip *columns, int first, int last, int back) {
+    const OgiveKernel *kernel = context->loop->kernel;
+    for (int k = first; k < last; ++k) {
+        const npy_intp step = context->steps[kernel->inputs + kernel->outputs + k];
+        const size_t bytes = (size_t)(columns->columns * kernel->itemsizes[k]);
+        char *copy = columns->copied[k], *given = context->args[k] + columns->at * context->steps[k];
+        for (npy_intp i = 0; copy != NULL && i < context->count; ++i, copy += columns->steps[k], given += step) {
+            copy_line(back ? given : copy, back ? copy : given, given + LINES_AHEAD * step, bytes);
+        }
+    }
+}
+
 /* All stages of some columns, and again what is left open. */
 static void run_strip(rows_context *context, strip *columns, intptr_t at, intptr_t count) {
     const OgiveKernel *kernel = context->loop->kernel;
     const int operands = kernel->inputs + kernel->outputs;
     const int mark = context->loop->parameter_count + 1 + 2 * ogive_reductions_of(kernel) + OGIVE_MAX_AHEAD;
+    char *args[OGIVE_MAX_OPERANDS]; /* of these columns: where they are copied, or where they lie */
+    npy_intp steps[2 * OGIVE_MAX_OPERANDS];
     columns->at = at;
     columns->columns = count;
+    memcpy(steps, context->steps, (size_t)operands * 2 * sizeof *steps);
     for (int k = 0; k < operands; ++k) {
-        columns->operands[k] = columns->shared[k] != NULL ? columns->shared[k] : context->args[k] + at * context->steps[k];
+        args[k] = columns->copied[k] != NULL ? columns->copied[k] : context->args[k] + at * steps[k];
+        steps[operands + k] = columns->copied[k] != NULL ? columns->steps[k] : steps[operands + k];
+        columns->operands[k] = columns->shared[k] != NULL ? columns->shared[k] : args[k];
     }
+    rows_context own = {context->loop, context->call, args, steps, context->count, 0, 0};
+    copy_columns(context, columns, 0, kernel->inputs, 0);
     if (output_serves_as_scratch(kernel)) {
         columns->operands[operands] = columns->operands[kernel->inputs];
     }
@@ -905,15 +942,17 @@ static void run_strip(rows_context *context, strip *columns, intptr_t at, intptr
     for (intptr_t first = 0; first < count; first += ROWS_AT_ONCE) {
         double(*records)[ROWS_AT_ONCE] = records_from(columns, first);
         if (has_zero_extreme(context, records)) {
-            run_gathered_rows(context, at + first, at + first + ROWS_AT_ONCE, 0, 0);
+            run_gathered_rows(&own, first, first + ROWS_AT_ONCE, 0, 0);
             continue;
         }
         for (intptr_t c = 0; c < ROWS_AT_ONCE && kernel->repair != NULL; ++c) {
             if (records[mark][c] != 0) {
-                run_gathered_rows(context, at + first + c, at + first + c + 1, 0, 1);
+                run_gathered_rows(&own, first + c, first + c + 1, 0, 1);
             }
         }
     }
+    copy_columns(context, columns, kernel->inputs, operands, 1);
+    atomic_fetch_or(&context->failed, atomic_load(&own.failed));
 }
 
 static void run_side_by_side(rows_context *context, intptr_t begin, intptr_t end) {
@@ -924,24 +963,32 @@ static void run_side_by_side(rows_context *context, intptr_t begin, intptr_t end
         bytes += kernel->of_row[k] ? 0 : kernel->itemsizes[k];
     }
     const int has_passes = kernel->stages > 2 || !makes_numbers_of_rows(kernel);
+    const int has_copies = has_passes && bytes * ROWS_AT_ONCE <= MOST_COPIED / context->count;
     const intptr_t groups = (end - begin) / ROWS_AT_ONCE; /* then perhaps columns that one of them has already */
     intptr_t most = has_passes ? BYTES_BETWEEN_STAGES / (bytes * ROWS_AT_ONCE) / context->count : GROUPS_AT_ONCE;
-    most = most < 1 ? 1 : most > GROUPS_AT_ONCE ? GROUPS_AT_ONCE : most;
+    const intptr_t at_once = has_copies ? GROUPS_COPIED_AT_ONCE : GROUPS_AT_ONCE;
+    most = most < 1 ? 1 : most > at_once ? at_once : most;
     most = (most > groups ? groups : most) * ROWS_AT_ONCE;
     const size_t of_records = record_size_of_columns(context->loop) * ROWS_AT_ONCE * sizeof(double);
     const size_t of_found = context->count > OGIVE_ELEMENTS_TOGETHER ? sizeof(ogive_partial[2 * OGIVE_MAX_REDUCTIONS]) : 0;
     const size_t of_scratch = scratch_bytes(kernel, context->count, shares);
-    const size_t of_group = of_records + ROWS_AT_ONCE * (of_found + of_scratch);
-    char *memory = malloc((size_t)most / ROWS_AT_ONCE * of_group + bytes_of_shared(context) + 64);
+    const size_t of_copies = has_copies ? (size_t)(bytes * context->count) : 0; /* and a line beside each element's columns */
+    const size_t of_group = of_records + ROWS_AT_ONCE * (of_found + of_scratch + of_copies);
+    const size_t of_lines = (size_t)(64 * ((has_copies ? operands : 0) + kernel->scratches) * context->count);
+    char *memory = malloc((size_t)most / ROWS_AT_ONCE * of_group + of_lines + bytes_of_shared(context) + 64);
     if (memory == NULL) {
         atomic_store(&context->failed, 1);
         return;
     }
     char *cursor = memory + (64 - (uintptr_t)memory % 64) % 64;
-    strip columns = {0};
+    strip columns = {.of_a_call = has_copies ? OGIVE_ELEMENTS_TOGETHER : ELEMENTS_OF_A_CALL};
     for (int k = 0; k < operands; ++k) {
         columns.steps[k] = context->steps[operands + k];
-        if (is_shared(context, k)) {
+        if (has_copies && !kernel->of_row[k] && !is_shared(context, k)) {
+            columns.copied[k] = cursor;
+            columns.steps[k] = most * kernel->itemsizes[k] + 64;
+            cursor += (context->count * columns.steps[k] + 63) / 64 * 64;
+        } else if (is_shared(context, k)) {
             columns.shared[k] = cursor;
             columns.steps[k] = ROWS_AT_ONCE * kernel->itemsizes[k];
             repeat_shared(context, k, cursor);
@@ -957,7 +1004,7 @@ static void run_side_by_side(rows_context *context, intptr_t begin, intptr_t end
     columns.steps[OGIVE_MAX_OPERANDS] = (intptr_t)of_records;
     for (int k = operands; k < operands + kernel->scratches; ++k) {
         const int is_shared_one = shares && k == operands;
-        columns.steps[k] = is_shared_one ? columns.steps[kernel->inputs] : most * kernel->itemsizes[k];
+        columns.steps[k] = is_shared_one ? columns.steps[kernel->inputs] : most * kernel->itemsizes[k] + 64;
         columns.operands[k] = cursor;
         cursor += is_shared_one ? 0 : context->count * columns.steps[k];
     }
