@@ -180,19 +180,20 @@ static void run_call(ogive_call *call, char **args, npy_intp count, const npy_in
         return;
     }
     char *shifted[OGIVE_MAX_OPERANDS];
-    const int may_stream = context.contiguous || context.chunk % OGIVE_ELEMENTS_OF_LINES == 0;
-    if (contiguous_outputs && may_stream && ogive_streaming_pays(kernel, args, count)) {
-        /* The first elements, up to where outputs are aligned; the rest begins there. */
+    const int can_stream = context.contiguous || context.chunk % OGIVE_ELEMENTS_OF_LINES == 0;
+    const int streams = contiguous_outputs && can_stream && ogive_streaming_pays(kernel, args, count);
+    if (streams || context.contiguous) {
+        /* The first elements, up to where outputs are aligned; the rest begins there. A store to two lines takes twice as long. */
         const npy_intp head = ogive_elements_before_alignment(kernel, args);
-        if (head >= 0) {
+        if (head > 0) {
             run_range(&context, 0, head);
             for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
                 shifted[k] = args[k] + head * steps[k];
             }
             context.operands = shifted;
-            context.streams = 1;
             count -= head;
         }
+        context.streams = streams && head >= 0;
     }
     /* Pieces fill whole lines of the cache, so that no two threads write to one. */
     ogive_take_in_pool(kernel, run_pieces, &context, count, kernel->parallel_threshold / 2, OGIVE_ELEMENTS_OF_LINES);
