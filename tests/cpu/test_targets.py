@@ -205,6 +205,7 @@ OTHERS = {
     "prefetch always": {"bytes_from_afar": 0, "bytes_fetched_ahead": 64},
     "stream always": {"streamed_eighths": 0},
     "threads early": {"parallel_cost": 1, "smallest_cost": 100},
+    "nothing ahead": {"blocks_begun_ahead": 0},
 }
 
 #: One of each kind: short, long, of 16 bits, and sums, which are added in pairs or not.

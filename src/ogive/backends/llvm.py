@@ -109,7 +109,10 @@ class _StageFunction(CpuLoops):
             lines.append(f"{loop.check}:")
             if before:
                 lines += [line for accumulator in found for line in accumulator.joints(loop.check, before, last)]
-            if not loop.is_incomplete:
+            if loop.streams:
+                lines.append(f"  %whole.{loop.name} = and i64 %count, {-loop.group}")
+                lines.append(f"  {loop.limit} = select i1 %stream, i64 %whole.{loop.name}, i64 0")
+            elif not loop.is_incomplete:
                 lines.append(f"  {loop.limit} = and i64 %count, {-loop.group}")
             lines += [
                 f"  %some.{loop.name} = icmp ult i64 {loop.begin}, {loop.limit}",

@@ -2,19 +2,20 @@
 
 The instructions of one block wait for each other, those of several fill the gaps. Where a program has a fast path for
 operands that are not large (passes/fast_path.py), the loop over several blocks decides at each turn between these and the
-results'. The measured preferences of a target (prefetch, stores past the caches) is asked of its tuning.
+results'. Where a program has tables a turn begins the elements of the next one (`begun`), whose instructions wait less then.
+The measured preferences of a target (prefetch, stores past the caches) is asked of its tuning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from ogive.backends.blocks import block_size, blocks_at_a_time, elements_of_a_group
 from ogive.backends.nodes import Nodes
 from ogive.backends.reductions import Accumulator
 from ogive.backends.target import Target
-from ogive.expression import STORAGE, Expression, Format, varying
+from ogive.expression import STORAGE, Expression, Format, varying, walk
 from ogive.program import Program
 
 __all__ = ["CpuLoops", "Loop", "loops_of"]
@@ -38,6 +39,10 @@ class Loop:
     """A divisor of the number of elements of all turns."""
     is_incomplete: bool = False
     """Whether a turn reaches beyond the last element."""
+    begun: tuple[Expression, ...] = ()
+    """The numbers that a turn takes from the one before it, which computes them."""
+    streams: bool = False
+    """Whether it writes past the caches, and runs only where that is wanted."""
 
     @property
     def check(self) -> str:
@@ -60,8 +65,39 @@ def loops_of(program: Program, target: Target) -> list[Loop]:
     rest = [Loop("rest", block, "%limit.block", "done", is_incomplete=True)] if has_rest else []
     group = elements_of_a_group(program, block * at_a_time)
     several = [Loop("blocks", block * at_a_time, "0", "before.block", group)] if at_a_time > 1 else []
+    if target.tuning.blocks_begun_ahead and (ahead := begun(program)):
+        width = target.tuning.blocks_begun_ahead * block
+        several = [
+            Loop("streamed", width, "0", "before.blocks", width, begun=ahead, streams=True),
+            Loop("blocks", width, "%limit.streamed", "before.block", width, begun=ahead),
+        ]
     single = Loop("block", block, "%limit.blocks" if several else "0", "before.rest" if rest else "done", block)
     return [*several, single, *rest]
+
+
+def begun(program: Program) -> tuple[Expression, ...]:
+    """Software pipelining: what a turn takes from the one before it, of element-wise programs in float32 with tables.
+
+    These are the place in all tables, and the distance from the number that one of them has there: the longest way to a result
+    goes on from them. Other programs take nothing. With tables of two functions it was measured to take longer.
+    """
+    is_single = all(t.name == "float32" for t in (*program.inputs, *program.outputs))
+    if program.undecided is None or program.stages or program.fast_path or not is_single:
+        return ()
+    needed = (*program.results, program.undecided)
+    differing = varying(needed)
+    order = [n for n in walk(*needed) if n in differing]
+    places = {n.operands[0] for n in order if n.operation == "table"}
+    distances = [n for n in order if n.operation == "subtract" and n.operands[1].operation == "table"]
+    if len(places) != 1 or not distances or any(n.operation == "select_rare" for n in order):
+        return ()
+    ahead = set(walk(*places, distances[0]))
+    near: set[Expression] = set()  # an operand, or next to it: these are computed again
+    for n in order:
+        if n.operation == "input" or (n.operation in ("absolute", "bitcast", "negate") and n.operands[0] in near):
+            near.add(n)
+    read = {operand for n in order if n not in ahead for operand in n.operands}
+    return tuple(n for n in order if n in ahead and n in read and n not in near)
 
 
 @dataclass
@@ -150,6 +186,8 @@ class CpuLoops(Nodes):
         found: Sequence[Accumulator],
     ) -> list[str]:
         """One of the loops over the elements."""
+        if loop.begun:
+            return self._pipelined(loop, stored, operand_types)
         block = self.block
         self.block = self.lanes = loop.width
         self.lines, self.names, self.label, self.at = [], {}, loop.name, f"%at.{loop.name}"
@@ -200,6 +238,62 @@ class CpuLoops(Nodes):
             f"  br i1 %more.{loop.name}, label %{loop.name}, label %{loop.after}",
         ]
 
+    def _pipelined(
+        self, loop: Loop, stored: Sequence[tuple[int, Expression]], operand_types: Sequence[Format]
+    ) -> list[str]:
+        """A loop whose turns begin the elements of the next one. Block goes after block: results wait in few registers.
+
+        Stores leave what is undecided as it is: it may be the operands. So there is no other way for results in place.
+        """
+        undecided, block, at = self.program.undecided, self.block, f"%at.{loop.name}"
+        assert undecided is not None
+        needed = [*(value for _, value in stored), undecided]
+        differing, parts = varying(needed), range(0, loop.width, block)
+        self.names, self.lines, self.lanes = {}, [], block
+        first = [self._begun(loop, loop.begin, k, differing) for k in parts]
+        before, self.lines, self.label, self.at = self.lines, [], f"turn.{loop.name}", at
+        self.block = self.lanes = loop.width
+        self._fetch_ahead(operand_types, always=loop.streams)
+        self.block = self.lanes = block
+        behind = self.emit_scalar(f"add nuw i64 {at}, {loop.width}")
+        is_there = self.emit_scalar(f"icmp ult i64 {behind}, {loop.limit}")
+        there = self.emit_scalar(f"select i1 {is_there}, i64 {behind}, i64 {at}")
+        phis = []
+        for k, values in zip(parts, first, strict=True):
+            for n, value, other in zip(loop.begun, values, self._begun(loop, there, k, differing), strict=True):
+                name = self.fresh()
+                phis.append(
+                    f"  {name} = phi {self.type(n.format)} [ {value}, %{loop.name} ], [ {other}, %{self.label} ]"
+                )
+                self.names[n] = name
+            self.names = {n: name for n, name in self.names.items() if n not in differing or n in loop.begun}
+            self.at = self.emit_scalar(f"add i64 {at}, {k}")
+            self.region(needed, differing)
+            self._store_flags(undecided)
+            if not loop.streams:
+                self.valid = self.emit(f"xor <{block} x i1> {self.undecided}, splat (i1 true)")
+            self.undecided = ""
+            places, alignment = self._places(stored, operand_types), STREAM_ALIGNMENT if loop.streams else 0
+            self.lines += [self.store(*place, alignment) for place in places]
+            self.valid = ""
+        return [
+            f"{loop.name}:",
+            *before,
+            f"  br label %turn.{loop.name}",
+            f"turn.{loop.name}:",
+            f"  {at} = phi i64 [ {loop.begin}, %{loop.name} ], [ {behind}, %{self.label} ]",
+            *phis,
+            *self.lines,
+            f"  br i1 {is_there}, label %turn.{loop.name}, label %{loop.after}",
+        ]
+
+    def _begun(self, loop: Loop, begin: str, block: int, differing: Set[Expression]) -> list[str]:
+        """The numbers that are computed ahead, of the block that lies so far behind a place."""
+        self.at = self.emit_scalar(f"add i64 {begin}, {block}")
+        self.names = {n: name for n, name in self.names.items() if n not in differing}
+        self.region(loop.begun, differing)
+        return [self.names[n] for n in loop.begun]
+
     def _store_flags(self, undecided: Expression | None) -> None:
         """A bit of every element, for those who repair what is undecided."""
         kind = f"i{self.block}"
@@ -246,7 +340,7 @@ class CpuLoops(Nodes):
         self.label = "fast"
         return [(operand, value) for (operand, _), value in zip(stored, path.results, strict=True)]
 
-    def _fetch_ahead(self, operand_types: Sequence[Format]) -> None:
+    def _fetch_ahead(self, operand_types: Sequence[Format], *, always: bool = False) -> None:
         """Software prefetch.
 
         Inputs are prefetched BYTES_FETCHED_AHEAD bytes before they are used if the working set exceeds BYTES_FROM_AFAR.
@@ -255,11 +349,13 @@ class CpuLoops(Nodes):
         """
         inputs = len(self.program.inputs)
         if not self.program.stages:
-            self.lines += ["  br i1 %from_afar, label %fetch, label %fetched", "fetch:"]
+            if not always:
+                self.lines += ["  br i1 %from_afar, label %fetch, label %fetched", "fetch:"]
             for operand, form in enumerate(operand_types[:inputs]):
                 self._fetch(operand, form, str(self.target.tuning.bytes_fetched_ahead))
-            self.lines += ["  br label %fetched", "fetched:"]
-            self.label = "fetched"
+            if not always:
+                self.lines += ["  br label %fetched", "fetched:"]
+                self.label = "fetched"
         elif self.between:
             for operand, form in enumerate(operand_types[: inputs + len(self.program.outputs)]):
                 if operand in self.program.row_operands:

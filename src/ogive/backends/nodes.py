@@ -23,10 +23,12 @@ class Nodes(Writer):
 
     def region(self, roots: Sequence[Expression], differing: Set[Expression]) -> None:
         """The nodes that the roots need: in the current block, but for what only rare values need."""
-        eager = set(walk(*roots, operands=eager_operands))
+        eager = set(walk(*roots, operands=lambda n: () if n in self.names else eager_operands(n)))
         groups = _rare_groups(roots, eager & differing)
 
         def together(current: Expression) -> list[Expression]:
+            if current in self.names:
+                return []
             return [operand for member in groups.get(current, (current,)) for operand in member.operands]
 
         for current in walk(*roots, operands=together):
