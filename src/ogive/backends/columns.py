@@ -34,6 +34,8 @@ BYTES_AHEAD = 256
 
 #: The end of the loop over groups, and of the function.
 FOOT = (
+    "  br label %next",
+    "next:",
     f"  %next.row = add nuw i64 %row, {ROWS_AT_ONCE}",
     "  %more.rows = icmp ult i64 %next.row, %rows",
     "  br i1 %more.rows, label %group, label %end",
@@ -58,8 +60,8 @@ class ColumnWriter(Nodes):
 
     Rows are a multiple of 16, and are taken as groups of so many. The distances are those from element to element,
     behind them that from a group's records to the next one's, and then those from row to row: the size of an element, or 0 of
-    an operand that all rows share, whose elements are there 16 times each. ``%first`` says which element of a row is the first of this
-    call; what the call before has found of the elements before is taken up again.
+    an operand that all rows share, whose elements are there 16 times each. ``%given`` is twice the number of a row's element that is
+    the first of this call, and one more where the records take what is found up to its end. The findings of the call before are taken up.
     """
 
     rows_of_block: ClassVar[int] = ROWS_AT_ONCE
@@ -98,7 +100,10 @@ class ColumnWriter(Nodes):
             lines += accumulator.joints("done", checks[-2], last)
         self.lines, self.block, self.lanes = [], ROWS_AT_ONCE, ROWS_AT_ONCE
         for accumulator in found:
-            accumulator.find_columns(aside, work.slot, counted)
+            accumulator.leave_columns(aside)
+        self.lines += ["  br i1 %is_last, label %ended, label %next", "ended:"]
+        for accumulator in found:
+            accumulator.find_columns(work.slot, counted)
         first_of_all = [*head, *self.invariant_lines, "  br label %group"]
         group = self._group(work.operand_types)
         return "\n".join([*first_of_all, *group, *entry, *lines, *self.lines, *FOOT])
@@ -109,8 +114,9 @@ class ColumnWriter(Nodes):
 
     def _head(self, name: str, operands: int) -> list[str]:
         """The beginning of the function, and where all groups lie."""
-        parameters = "ptr %operands, i64 %count, ptr %values, i64 %rows, ptr %steps, i64 %first"
+        parameters = "ptr %operands, i64 %count, ptr %values, i64 %rows, ptr %steps, i64 %given"
         lines = [f"define void @{name}({parameters}) #0 {{", "entry:"]
+        lines += ["  %first = lshr i64 %given, 1", "  %is_last = trunc i64 %given to i1"]
         for k in range(operands):
             lines += [
                 f"  %slot{k} = getelementptr ptr, ptr %operands, i64 {k}",
@@ -127,7 +133,7 @@ class ColumnWriter(Nodes):
         """The beginning of the loop over groups, and where one of them lies."""
         lines = [
             "group:",
-            "  %row = phi i64 [ 0, %entry ], [ %next.row, %done ]",
+            "  %row = phi i64 [ 0, %entry ], [ %next.row, %next ]",
             f"  %number = udiv exact i64 %row, {ROWS_AT_ONCE}",
             f"  %offset = mul i64 %number, %step{len(operand_types)}",
             "  %records = getelementptr i8, ptr %values, i64 %offset",

@@ -273,12 +273,16 @@ class Accumulator:
             kept = e.emit_scalar(f"load {kind}, ptr {self._of_columns(aside, part)}, align {self.form.bits // 8}")
             self.before.append(e.emit_scalar(f"select i1 {continues}, {kind} {kept}, {kind} {start}"))
 
-    def find_columns(self, aside: int, slot: int, count: str) -> None:
-        """Leave what was found of as many elements, for those that follow and in the rows' records."""
-        e, form, values = self.e, self.form, list(self.following)
-        for part, value in enumerate(values):
+    def leave_columns(self, aside: int) -> None:
+        """Leave what was found for the elements that follow."""
+        e, form = self.e, self.form
+        for part, value in enumerate(self.following):
             place = self._of_columns(aside, part)
             e.lines.append(f"  store {e.type(form)} {value}, ptr {place}, align {form.bits // 8}")
+
+    def find_columns(self, slot: int, count: str) -> None:
+        """Store in the rows' records what was found of as many elements."""
+        e, form, values = self.e, self.form, list(self.following)
         if self.is_extreme:
             nan = values.pop()
             is_nan = e.emit(f"fcmp uno {e.type(form)} {nan}, {nan}")

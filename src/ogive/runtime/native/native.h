@@ -89,7 +89,8 @@ typedef void (*ogive_row_function)(void *const *operands, intptr_t count, double
 /* The same of a kernel for columns: of rows whose elements at one position lie side by side, a multiple of
  * OGIVE_ROWS_AT_ONCE. `steps` lead from element to element; behind them is the distance from the records of so many rows
  * to those of the next ones. In place of the lanes, which are rows already, OGIVE_PARTS_ASIDE numbers of each reduction of a
- * stage wait for the call with the next elements: of the same OGIVE_ELEMENTS_TOGETHER, or of the last stage. */
+ * stage wait for the call with the next elements: of the same OGIVE_ELEMENTS_TOGETHER, or of the last stage. `first` is twice the
+ * number of the first element, and one more where the records take what is found. */
 
 #define OGIVE_STREAM_ALIGNMENT 64
 

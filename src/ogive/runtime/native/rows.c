@@ -739,6 +739,7 @@ static void run_columns(rows_context *context, intptr_t begin, intptr_t end) {
 /* A divisor of OGIVE_ELEMENTS_TOGETHER. Where lines are pages apart, the first-level cache holds no more of one place. Each call
  * computes the numbers that a row has one of, so it takes more elements that are copied. */
 #define ELEMENTS_OF_A_CALL 8
+#define MOST_ELEMENTS_OF_A_CALL 32
 
 /* Whether an operand's memory may be that of another one. */
 static int has_overlap(const rows_context *context, intptr_t rows) {
@@ -871,8 +872,9 @@ static void run_stage_side_by_side(const rows_context *context, const strip *col
         for (int k = 0; k < operands; ++k) {
             pointers[k] = columns->operands[k] + (kernel->of_row[k] ? 0 : first * steps[k]);
         }
-        function(pointers, next - first, &columns->records[0][0], columns->columns, steps, first);
-        if (reductions > 0 && end > OGIVE_ELEMENTS_TOGETHER && (next % OGIVE_ELEMENTS_TOGETHER == 0 || next == end)) {
+        const int is_last = next % OGIVE_ELEMENTS_TOGETHER == 0 || next == end;
+        function(pointers, next - first, &columns->records[0][0], columns->columns, steps, 2 * first + is_last);
+        if (reductions > 0 && end > OGIVE_ELEMENTS_TOGETHER && is_last) {
             join_columns(kernel, columns, reductions, kind, slot, next <= OGIVE_ELEMENTS_TOGETHER, next == end);
         }
     }
@@ -955,6 +957,20 @@ static void run_strip(rows_context *context, strip *columns, intptr_t at, intptr
     atomic_fetch_or(&context->failed, atomic_load(&own.failed));
 }
 
+/* How many elements a call takes where columns are used as they lie: fewer, the nearer lines of the same place in a page are. */
+static npy_intp elements_as_they_lie(const rows_context *context) {
+    const OgiveKernel *kernel = context->loop->kernel;
+    npy_intp found = MOST_ELEMENTS_OF_A_CALL;
+    for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
+        const npy_intp step = context->steps[kernel->inputs + kernel->outputs + k];
+        while (!kernel->of_row[k] && !is_shared(context, k) && found > ELEMENTS_OF_A_CALL &&
+               step % ((npy_intp)PAGE * ELEMENTS_OF_A_CALL / found * 2) == 0) {
+            found /= 2;
+        }
+    }
+    return found;
+}
+
 static void run_side_by_side(rows_context *context, intptr_t begin, intptr_t end) {
     const OgiveKernel *kernel = context->loop->kernel;
     const int operands = kernel->inputs + kernel->outputs, shares = output_serves_as_scratch(kernel);
@@ -981,7 +997,7 @@ static void run_side_by_side(rows_context *context, intptr_t begin, intptr_t end
         return;
     }
     char *cursor = memory + (64 - (uintptr_t)memory % 64) % 64;
-    strip columns = {.of_a_call = has_copies ? OGIVE_ELEMENTS_TOGETHER : ELEMENTS_OF_A_CALL};
+    strip columns = {.of_a_call = has_copies ? OGIVE_ELEMENTS_TOGETHER : elements_as_they_lie(context)};
     for (int k = 0; k < operands; ++k) {
         columns.steps[k] = context->steps[operands + k];
         if (has_copies && !kernel->of_row[k] && !is_shared(context, k)) {
