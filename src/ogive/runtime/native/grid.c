@@ -53,7 +53,7 @@ static void scatter(char *operand, const char *buffer, npy_intp step, npy_intp r
 
 /* One tile, whose first elements are at `operands`. */
 static void run_tile(const grid_context *context, char *const *operands, npy_intp columns, npy_intp rows,
-                     staged_operand *staged) {
+                     staged_operand *staged, ogive_heap *found) {
     const OgiveKernel *kernel = context->call->kernel;
     const npy_intp count = columns * rows, padded = (count + kernel->block - 1) / kernel->block * kernel->block;
     const int operand_count = kernel->inputs + kernel->outputs;
@@ -79,7 +79,18 @@ static void run_tile(const grid_context *context, char *const *operands, npy_int
             memset(staged[k].buffer + count * size, 0, (size_t)((padded - count) * size));
         }
     }
-    ogive_compute(context->call, pointers, padded, count, context->streams);
+    /* Where all results lie well, undecided elements wait for those of other tiles. */
+    const int first = kernel->inputs;
+    const npy_intp behind = (operands[first] - context->operands[first]) / kernel->itemsizes[first];
+    int can_wait = kernel->repair != NULL;
+    for (int k = first; k < operand_count; ++k) {
+        can_wait &= lies_well[k] && operands[k] - context->operands[k] == behind * kernel->itemsizes[k];
+    }
+    if (can_wait) {
+        ogive_compute_tile(context->call, pointers, padded, count, context->streams, behind, found);
+    } else {
+        ogive_compute(context->call, pointers, padded, count, context->streams);
+    }
     for (int k = kernel->inputs; k < operand_count; ++k) {
         if (!lies_well[k]) {
             scatter(operands[k], staged[k].buffer, context->axes[0].steps[k], context->axes[context->other].steps[k],
@@ -95,6 +106,8 @@ static void run_tiles(void *opaque, intptr_t begin, intptr_t end) {
     const OgiveAxis *first = &context->axes[0], *other = &context->axes[context->other];
     _Alignas(64) char staging[OGIVE_STAGING_BYTES];
     staged_operand staged[OGIVE_MAX_GRID_OPERANDS];
+    ogive_heap found;
+    found.next = NULL;
     char *cursor = staging;
     const npy_intp block = kernel->block, most = (context->columns * context->rows + block - 1) / block * block;
     for (int k = 0; k < operand_count; ++k) {
@@ -122,8 +135,9 @@ static void run_tiles(void *opaque, intptr_t begin, intptr_t end) {
         }
         const npy_intp columns = first->length - column < context->columns ? first->length - column : context->columns;
         const npy_intp rows = other->length - row < context->rows ? other->length - row : context->rows;
-        run_tile(context, operands, columns, rows, staged);
+        run_tile(context, operands, columns, rows, staged, &found);
     }
+    ogive_end_tiles(context->call, &found, context->streams);
     if (context->streams) {
         ogive_stream_end();
     }

@@ -235,6 +235,26 @@ void ogive_compute(ogive_call *call, void *const *pointers, npy_intp count, npy_
 static inline int ogive_is_retry(const OgiveKernel *next, const OgiveKernel *kernel) {
     return next->outputs == kernel->outputs;
 }
+/* The most undecided elements that are gathered. */
+#define OGIVE_MOST_GATHERED 1024
+
+/* Undecided elements of several chunks, which the next kernel of the chain takes together. */
+typedef struct {
+    OgiveKernel *next; /* NULL until there is something to gather */
+    int at_once; /* how many chunks go to a retry next, whatever they have */
+    npy_intp count, room;
+    npy_intp places[OGIVE_MOST_GATHERED]; /* in the results */
+    char *results[OGIVE_MAX_OPERANDS]; /* as operands are counted */
+    char *buffers[OGIVE_MAX_OPERANDS + 1];
+    _Alignas(64) char memory[OGIVE_STAGING_BYTES];
+} ogive_heap;
+
+/* The same of one of several tiles of a kernel with a repair: their undecided elements are computed together, at `ogive_end_tiles`
+ * at the latest. So many elements of each result lie before the tile's. */
+void ogive_compute_tile(ogive_call *call, void *const *pointers, npy_intp count, npy_intp valid, _Bool streams, npy_intp behind,
+                        ogive_heap *found);
+void ogive_end_tiles(ogive_call *call, ogive_heap *found, _Bool streams);
+
 /* The same of the whole blocks of pieces, whose undecided elements are computed together. `tail` is the range that no block
  * fills, if there is one: only the last piece may end with it. */
 void ogive_compute_pieces(ogive_call *call, void *const *pointers, ogive_pieces *pieces, _Bool streams, npy_intp tail[2]);

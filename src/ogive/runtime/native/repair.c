@@ -26,9 +26,6 @@
 /* Elements whose flags fill 64 bytes. */
 #define ELEMENTS_OF_A_MAP 512
 
-/* The most undecided elements that are gathered. */
-#define MOST_GATHERED 1024
-
 /* Where more than a tenth of a chunk is undecided, and more than so few, a retry computes all of it, and so many chunks after
  * it at once. */
 #define RETRIED_SHARE 10
@@ -224,7 +221,7 @@ static npy_intp keep_first_marks(const OgiveKernel *repair, char *const *buffers
                                  uint16_t *table) {
     char *mask = buffers[repair->inputs + repair->outputs - 1];
     npy_intp gone = 0;
-    memset(table, 0, 2 * MOST_GATHERED * sizeof *table);
+    memset(table, 0, 2 * OGIVE_MOST_GATHERED * sizeof *table);
     for (npy_intp i = 0; i < count; ++i) {
         first[i] = (uint16_t)i;
         if (mask[i] == 0) {
@@ -238,7 +235,7 @@ static npy_intp keep_first_marks(const OgiveKernel *repair, char *const *buffers
             hash ^= hash >> 29;
         }
         for (uint64_t at = hash;; ++at) {
-            uint16_t *entry = &table[at % (2 * MOST_GATHERED)];
+            uint16_t *entry = &table[at % (2 * OGIVE_MOST_GATHERED)];
             if (*entry == 0) {
                 *entry = (uint16_t)(i + 1);
                 break;
@@ -262,13 +259,13 @@ static npy_intp keep_first_marks(const OgiveKernel *repair, char *const *buffers
 
 /* Has Python decide what the repair flagged of a batch. Threads with small stacks call this: 6 KiB lie elsewhere. */
 static void decide_elements(ogive_call *call, const OgiveKernel *repair, char *const *buffers, npy_intp count) {
-    uint16_t *const first = malloc(3 * MOST_GATHERED * sizeof *first); /* NULL: Python is asked about each */
+    uint16_t *const first = malloc(3 * OGIVE_MOST_GATHERED * sizeof *first); /* NULL: Python is asked about each */
     npy_intp elements[OGIVE_MAX_OPERANDS + 1];
     const int operands = repair->inputs + repair->outputs;
     for (int k = 0; k < operands; ++k) {
         elements[k] = count;
     }
-    const npy_intp gone = first == NULL ? 0 : keep_first_marks(repair, buffers, count, first, first + MOST_GATHERED);
+    const npy_intp gone = first == NULL ? 0 : keep_first_marks(repair, buffers, count, first, first + OGIVE_MOST_GATHERED);
     atomic_fetch_add_explicit(&call->kernel->counts.asked, gone, memory_order_relaxed);
     ogive_decide(call, repair, buffers, elements);
     for (npy_intp i = 0; gone > 0 && i < count; ++i) {
@@ -290,23 +287,17 @@ typedef struct {
     void *const *pointers;
     npy_intp count, valid; /* whole blocks, and those of them that are wanted */
     _Bool streams, is_in_place; /* whether results lie over inputs, which stay there where the kernel leaves results undecided */
+    npy_intp behind; /* how many elements lie before these, of tiles whose undecided elements are computed together */
 } level;
-
-/* Undecided elements of several chunks, which the next kernel of the chain takes together. */
-typedef struct {
-    OgiveKernel *next; /* NULL until there is something to gather */
-    int at_once; /* how many chunks go to a retry next, whatever they have */
-    npy_intp count, room;
-    npy_intp places[MOST_GATHERED]; /* in the operands of the level */
-    char *buffers[OGIVE_MAX_OPERANDS + 1];
-    _Alignas(64) char memory[OGIVE_STAGING_BYTES];
-} heap;
 
 static void compute_level(level *work);
 
 /* Whether elements can be gathered: the next kernel has code, or the call has the exception. */
-static int has_heap(const level *work, heap *found) {
+static int has_heap(const level *work, ogive_heap *found) {
     OgiveKernel *next = work->kernel->repair;
+    for (int k = next->inputs; k < next->inputs + work->kernel->outputs; ++k) {
+        found->results[k] = (char *)work->pointers[k] - work->behind * next->itemsizes[k];
+    }
     if (found->next != NULL) {
         return 1;
     }
@@ -316,7 +307,7 @@ static int has_heap(const level *work, heap *found) {
     found->next = next;
     found->at_once = 0;
     found->count = 0;
-    found->room = next->staged < MOST_GATHERED ? next->staged : MOST_GATHERED;
+    found->room = next->staged < OGIVE_MOST_GATHERED ? next->staged : OGIVE_MOST_GATHERED;
     char *cursor = found->memory;
     for (int k = 0; k < next->inputs + next->outputs; ++k) {
         found->buffers[k] = cursor;
@@ -326,7 +317,7 @@ static int has_heap(const level *work, heap *found) {
 }
 
 /* Has the next kernel compute what was gathered, and puts the results into place. */
-static void empty_heap(const level *work, heap *found) {
+static void empty_heap(const level *work, ogive_heap *found) {
     ogive_call *call = work->call;
     OgiveKernel *next = found->next;
     ogive_counts *counts = &call->kernel->counts;
@@ -339,7 +330,7 @@ static void empty_heap(const level *work, heap *found) {
     }
     if (ogive_is_retry(next, work->kernel)) {
         atomic_fetch_add_explicit(&counts->retried, count, memory_order_relaxed);
-        compute_level(&(level){call, next, function, (void *const *)found->buffers, padded, count, 0, 0});
+        compute_level(&(level){call, next, function, (void *const *)found->buffers, padded, count, 0, 0, 0});
     } else {
         atomic_fetch_add_explicit(&counts->repaired, count, memory_order_relaxed);
         function((void *const *)found->buffers, padded, call->loop->parameters, 2 * padded, NULL);
@@ -353,7 +344,7 @@ static void empty_heap(const level *work, heap *found) {
     for (int k = next->inputs; k < next->inputs + work->kernel->outputs; ++k) {
         const npy_intp size = next->itemsizes[k];
         for (npy_intp i = 0; i < count; ++i) {
-            copy_element((char *)work->pointers[k] + found->places[i] * size, found->buffers[k] + i * size, size);
+            copy_element(found->results[k] + found->places[i] * size, found->buffers[k] + i * size, size);
         }
     }
 }
@@ -439,12 +430,12 @@ static void retry_chunk(const level *work, OgiveKernel *next, npy_intp at, npy_i
     void *places[OGIVE_MAX_OPERANDS];
     find_chunk(work, at, places);
     atomic_fetch_add_explicit(&work->call->kernel->counts.retried, valid, memory_order_relaxed);
-    compute_level(&(level){work->call, next, function, places, count, valid, 0, work->is_in_place});
+    compute_level(&(level){work->call, next, function, places, count, valid, 0, work->is_in_place, 0});
 }
 
 /* Gathers the flagged elements of a chunk, or has the retry compute all of it, unless inputs are gone: those in place of which
  * there are results. */
-static void gather(const level *work, heap *found, npy_intp at, npy_intp count, npy_intp valid, const flags *of) {
+static void gather(const level *work, ogive_heap *found, npy_intp at, npy_intp count, npy_intp valid, const flags *of) {
     OgiveKernel *next = found->next;
     const int may_retry = ogive_is_retry(next, work->kernel) && count % next->block == 0;
     const npy_intp share = valid / RETRIED_SHARE, most = may_retry ? (share < FEW ? FEW : share) : valid;
@@ -473,7 +464,7 @@ static void gather(const level *work, heap *found, npy_intp at, npy_intp count, 
             }
         }
         for (npy_intp i = 0; i < some; ++i) {
-            found->places[found->count++] = at + among[done + i];
+            found->places[found->count++] = work->behind + at + among[done + i];
         }
         done += some;
     }
@@ -505,7 +496,7 @@ static int run_chunk(level *work, npy_intp at, npy_intp count, npy_intp valid, f
 }
 
 /* The chunks from an element on; `is_flagged` says that the first is computed and has flagged elements. */
-static void continue_level(level *work, heap *found, npy_intp at, int is_flagged, flags *of) {
+static void continue_level(level *work, ogive_heap *found, npy_intp at, int is_flagged, flags *of) {
     for (; at < work->count; at += CHUNK) {
         const npy_intp count = work->count - at < CHUNK ? work->count - at : CHUNK;
         const npy_intp valid = work->valid - at < count ? work->valid - at : count;
@@ -519,7 +510,7 @@ static void continue_level(level *work, heap *found, npy_intp at, int is_flagged
     }
 }
 
-static void finish_with(level *work, heap *found, npy_intp at, flags *of) {
+static void finish_with(level *work, ogive_heap *found, npy_intp at, flags *of) {
     found->next = NULL;
     continue_level(work, found, at, 1, of);
     if (found->next != NULL && found->count > 0) {
@@ -529,13 +520,13 @@ static void finish_with(level *work, heap *found, npy_intp at, flags *of) {
 
 /* Its frame is large. */
 static OGIVE_APART void finish_on_stack(level *work, npy_intp at, flags *of) {
-    heap found;
+    ogive_heap found;
     finish_with(work, &found, at, of);
 }
 
 /* The same of all that are left. Threads with small stacks have room for one heap: that of a retry lies elsewhere. */
 static void finish_level(level *work, npy_intp at, flags *of) {
-    heap *found = work->kernel == work->call->kernel ? NULL : malloc(sizeof *found);
+    ogive_heap *found = work->kernel == work->call->kernel ? NULL : malloc(sizeof *found);
     if (found == NULL) {
         finish_on_stack(work, at, of);
         return;
@@ -580,15 +571,31 @@ void ogive_compute(ogive_call *call, void *const *pointers, npy_intp count, npy_
     }
     ogive_count(kernel, valid);
     const _Bool in_place = is_in_place(kernel, pointers);
-    compute_level(&(level){call, kernel, call->function, pointers, count, valid, streams && !in_place, in_place});
+    compute_level(&(level){call, kernel, call->function, pointers, count, valid, streams && !in_place, in_place, 0});
+}
+
+void ogive_compute_tile(ogive_call *call, void *const *pointers, npy_intp count, npy_intp valid, _Bool streams, npy_intp behind,
+                        ogive_heap *found) {
+    OgiveKernel *kernel = call->kernel;
+    const _Bool in_place = is_in_place(kernel, pointers);
+    level work = {call, kernel, call->function, pointers, count, valid, streams && !in_place, in_place, behind};
+    flags of;
+    ogive_count(kernel, valid);
+    continue_level(&work, found, 0, 0, &of);
+}
+
+void ogive_end_tiles(ogive_call *call, ogive_heap *found, _Bool streams) {
+    if (found->next != NULL && found->count > 0) {
+        empty_heap(&(level){call, call->kernel, call->function, NULL, 0, 0, streams, 0, 0}, found);
+    }
 }
 
 void ogive_compute_pieces(ogive_call *call, void *const *pointers, ogive_pieces *pieces, _Bool streams, npy_intp tail[2]) {
     OgiveKernel *kernel = call->kernel;
     const _Bool in_place = is_in_place(kernel, pointers);
-    level work = {call, kernel, call->function, pointers, 0, 0, streams && !in_place, in_place};
+    level work = {call, kernel, call->function, pointers, 0, 0, streams && !in_place, in_place, 0};
     flags of;
-    heap found;
+    ogive_heap found;
     found.next = NULL;
     npy_intp elements = 0;
     for (intptr_t begin, end; ogive_next_piece(pieces, &begin, &end);) {
