@@ -143,6 +143,14 @@ def _scaled(value: Value, factor: Any) -> tuple[Any, int] | None:
     return value.beside and (value.beside[0] * factor, value.beside[1] if factor > 0 else -value.beside[1])
 
 
+def _size(value: Value) -> tuple[Any, int] | None:
+    """A fraction of a value's sign, and 1 or -1 where the value's magnitude is the larger or the smaller one, 0 where it is the same."""
+    found = _beside(value)
+    if not found or not value.sign or found[0] * value.sign <= 0:
+        return None
+    return found[0], found[1] * value.sign
+
+
 def of_number(value: Any) -> Value:
     """The value of an element, a parameter or a constant."""
     if isinstance(value, Fraction):
@@ -333,8 +341,9 @@ class _Rules:
                 return 1
             if x < y:
                 return -1
-        if self.is_last:
-            return 0
+        sign = self.add(a, self.negate(b)).sign  # of numbers that are beside fractions
+        if sign or self.is_last:
+            return sign
         raise Undecided
 
     # ---- arithmetic
@@ -392,9 +401,19 @@ class _Rules:
             q = a.fraction * b.fraction
             if q.height_bits() <= _LONGEST:
                 return _of_fraction(q)
-        beside = _scaled(a, b.fraction) if b.kind == "fraction" else None
-        beside = _scaled(b, a.fraction) if a.kind == "fraction" else beside
-        return of_ball(ball_of(a) * ball_of(b), a.sign * b.sign, beside)
+        for value, factor in ((a, b), (b, a)):
+            if factor.kind == "fraction":
+                return of_ball(ball_of(a) * ball_of(b), a.sign * b.sign, _scaled(value, factor.fraction))
+        return of_ball(ball_of(a) * ball_of(b), a.sign * b.sign, self.beside_product(_size(a), _size(b)))
+
+    def beside_product(self, a: tuple[Any, int] | None, b: tuple[Any, int] | None) -> tuple[Any, int] | None:
+        """The fraction that a product is next to, by the sizes of both factors."""
+        if not (a and b) or a[1] * b[1] < 0:
+            return None
+        fraction = a[0] * b[0]
+        if fraction.height_bits() > _LONGEST:
+            return None
+        return fraction, (a[1] or b[1]) * (1 if fraction > 0 else -1)
 
     def divide(self, a: Value, b: Value) -> Value:
         if "nan" in (a.kind, b.kind) or (a.kind == b.kind and a.kind in ("zero", "infinity")):
@@ -407,9 +426,12 @@ class _Rules:
             q = a.fraction / b.fraction
             if q.height_bits() <= _LONGEST:
                 return _of_fraction(q)
-        return of_ball(
-            ball_of(a) / ball_of(b), a.sign * b.sign, _scaled(a, 1 / b.fraction) if b.kind == "fraction" else None
-        )
+        if b.kind == "fraction":
+            beside = _scaled(a, 1 / b.fraction)
+        else:
+            size = _size(b)
+            beside = self.beside_product(_size(a), size and (1 / size[0], -size[1]))
+        return of_ball(ball_of(a) / ball_of(b), a.sign * b.sign, beside)
 
     def square_root(self, a: Value) -> Value:
         if a.kind in ("nan", "zero"):
@@ -418,11 +440,11 @@ class _Rules:
             return _NAN
         if a.kind == "infinity":
             return a
-        if a.kind == "fraction":
-            root = self.exact_root(a.fraction, 2)
-            if root is not None:
-                return _of_fraction(root)
-        return of_ball(ball_of(a).sqrt(), 1)
+        size = _size(a)
+        root = size and self.exact_root(size[0], 2)
+        if a.kind == "fraction" and root is not None:
+            return _of_fraction(root)
+        return of_ball(ball_of(a).sqrt(), 1, root and (root, size[1]))
 
     def exact_root(self, q: Any, degree: int) -> Any:
         """The root of a positive fraction, if that is one; else None."""
@@ -547,11 +569,17 @@ class _Rules:
     def near_zero(
         self, function: Callable[[Value], Value], near: Callable[[Any, int], tuple[Any, int]], a: Value
     ) -> Value:
-        """A function of a fraction that is not large: beside which fraction the value is."""
+        """A function of a number that is not large: beside which fraction the value is."""
         value = function(a)
         if value.kind == "ball" and a.kind == "fraction" and abs(a.fraction) <= 1:
             fraction, side = near(a.fraction, a.sign)
             value = of_ball(value.ball, value.sign, (self.fmpq(fraction), side))
+        elif value.kind == a.kind == "ball" and a.sign and abs(a.ball) < 1:
+            begin = function(_ZERO[a.sign])
+            if begin.kind == "fraction" and value.ball.contains(begin.fraction):
+                # All these functions rise or fall from zero to 1 on each side.
+                side = self.compare(function(of_number(Fraction(a.sign, 2))), begin)
+                value = of_ball(value.ball, value.sign, (begin.fraction, side or 1))
         return value
 
     def inside(self, function: Callable[[Any], Any], at_ends: Mapping[int, Value], a: Value) -> Value:
@@ -584,7 +612,11 @@ class _Rules:
             return _NAN
         if self.is_one(a):
             return _ZERO[1]
-        return a if a.kind == "infinity" else of_ball(ball_of(a).log())
+        return a if a.kind == "infinity" else of_ball(ball_of(a).log(), self.side_of_one(a))
+
+    def side_of_one(self, a: Value) -> int:
+        """On which side of 1 a number is, where it is beside that: 1 or -1."""
+        return a.beside[1] if a.beside and a.beside[0] == 1 else 0
 
     def log_to_base(self, base: int, a: Value) -> Value:
         found = self.log(a)

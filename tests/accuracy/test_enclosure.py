@@ -168,6 +168,23 @@ def test_what_is_beside_a_tie_by_very_little():
     assert right(10 + f.exp(x), -1e30, kind=short) == (10, True)
 
 
+def test_products_quotients_and_functions_beside_fractions():
+    """What is next to 1, by far less than bits can tell, leaves products, quotients, roots and functions next to something, too."""
+    nearly_one, more, less = f.logistic(x), 1 + f.exp(-x), f.exp(-f.exp(-x))
+    tie = 1 - Fraction(1, 1 << 25)
+    below = float(np.nextafter(np.float32(1), np.float32(0)))
+    above = float(np.nextafter(np.float32(1), np.float32(2)))
+    for root in (nearly_one * nearly_one, nearly_one / more, f.square_root(nearly_one), less, f.cos(f.exp(-x))):
+        assert right(root + (tie - 1), 1e30) == (below, True)
+    for root in (more * more, more / nearly_one, 1 / nearly_one, f.square_root(more), f.cosh(f.exp(-x))):
+        assert right(root + Fraction(1, 1 << 24), 1e30) == (above, True)
+    assert right((x - f.logistic(x)) * (x - f.logistic(x)), -2.33646e12, kind=brain) == (5.440166188265831e24, True)
+    assert right(1 / (nearly_one * nearly_one) + y, 1e30, 7.28125, kind=brain) == (8.3125, True)
+    assert right(f.where(more > 1, 2, 3), 1e30) == (2.0, True)
+    assert right(f.where(nearly_one < 1, 2, 3), 1e30) == (2.0, True)
+    assert str(right(f.log(more) * y, 1e30, -1.0)) == "(-0.0, True)"
+
+
 def test_huge_values_on_the_way():
     assert right(f.exp(x) / (1 + f.exp(x)), 3e38) == (1.0, True)
     assert right(f.log(f.exp(x)), 3e38)[0] == pytest.approx(3e38)
