@@ -169,7 +169,7 @@ def test_what_is_beside_a_tie_by_very_little():
 
 
 def test_products_quotients_and_functions_beside_fractions():
-    """What is next to 1, by far less than bits can tell, leaves products, quotients, roots and functions next to something, too."""
+    """A number next to 1, by far less than bits can tell, leaves products, quotients and roots next to something, too."""
     nearly_one, more, less = f.logistic(x), 1 + f.exp(-x), f.exp(-f.exp(-x))
     tie = 1 - Fraction(1, 1 << 25)
     below = float(np.nextafter(np.float32(1), np.float32(0)))

@@ -763,7 +763,8 @@ class Bounded(Totals):
         has_one_sign = a.interval.low >= 0 or a.interval.high <= 0
         if (has_one_sign and not self.extended) or (a.error.is_relative and a.error.relative < 1):
             return self.always
-        found = either(a.error.keeps_sign, a.error.vast)
+        exactly = self.are_exact(a) if self.knows_what_is_beyond_range else None
+        found = either(a.error.keeps_sign, a.error.vast, exactly)
         if has_one_sign:  # the logarithm of what is rounded to 1 is 0, not -0
             is_negative = node(ops.LESS, (self.bits_(a.high), self.whole(0)), None, Format.BIT)
             return either(found, is_negative if a.interval.high <= 0 else self.not_(is_negative))
@@ -771,6 +772,53 @@ class Bounded(Totals):
             total = self.total(a)
             if total is not None:
                 found = either(found, self.less_(self.mul_(total, self.number(2.0)), self.abs_(a.high)))
+        return found
+
+    def zero_of_unknown_sign(
+        self, operation: Operation, result: DoubleWord, a: DoubleWord, b: DoubleWord
+    ) -> Expression | None:
+        """Where a product or a quotient, or the larger or smaller one of two numbers, is zero, and nobody knows its sign.
+
+        Before the repair the factor that is zero is not looked at: a number whose sign is not known has no bits either.
+        """
+        if a is b or not (a.error.is_known and b.error.is_known):
+            return None
+        if operation not in (ops.MULTIPLY, ops.DIVIDE):
+            return self._zero_of_two_signs(result, a, b)
+        found = None
+        for edge, other in ((a, b), (b, a)) if operation is ops.MULTIPLY else ((b, a),):
+            kept = self.keeps_sign(other)
+            is_never = (
+                edge.interval.smallest_magnitude > 0 if operation is ops.MULTIPLY else self.is_bounded(edge.interval)
+            )
+            if kept is self.always or is_never:
+                continue
+            if self.extended:
+                limit = self.number(0.0 if operation is ops.MULTIPLY else math.inf)
+                found = either(found, except_where(self.equal_(self.abs_(edge.high), limit), kept))
+            elif other.error.absolute is not None:
+                total = self.total(replace(other, error=replace(other.error, relative=0.0)))
+                assert total is not None
+                found = either(found, self.less_(self._magnitude(other), self.add_(total, total)))
+        return found
+
+    def _zero_of_two_signs(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
+        """Where two numbers of different signs may both be zero, of which one is chosen."""
+        if (a.error.is_relative and b.error.is_relative) or max(n.interval.smallest_magnitude for n in (a, b)) > 0:
+            return None
+        # The larger one of 0 and a number is positive, unless that is -0, as a sum of an operand and what has underflowed may be.
+        if a.error.absolute is None and b.error.absolute is None:
+            for limit in (a.high, b.high):
+                if limit is self.number(0.0) and result.interval.low >= 0:
+                    return None
+                if limit is self.number(-0.0) and result.interval.high <= 0:
+                    return None
+        a, b = self.unscaled(a), self.unscaled(b)
+        bits = node(ops.EXCLUSIVE_OR, (self.bits_(a.high), self.bits_(b.high)), None, self.integer)
+        found = node(ops.LESS, (bits, self.whole(0)), None, Format.BIT)
+        for n in (a, b):
+            total = self.total(n)
+            found = both(found, self.less_equal_(self._magnitude(n), self.number(0.0) if total is None else total))
         return found
 
     def _both_keep_signs(self, a: DoubleWord, b: DoubleWord) -> Expression | None:

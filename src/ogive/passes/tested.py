@@ -15,7 +15,8 @@ import numpy as np
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.expression import STORAGE, Expression, Format, node, walk
+from ogive.elementary_functions import LARGER, SMALLER
+from ogive.expression import STORAGE, Expression, Format, is_extreme, node, walk
 from ogive.numerics.bound import Beyond, Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded
 from ogive.numerics.double_word import DoubleWord
@@ -60,6 +61,11 @@ LARGEST_NEAR_TIE = 2.0**-30
 #: Numbers of up to 64 bits with such an error are nearer to the right integer than to others.
 FINER_THAN_INTEGERS = 2.0**-70
 
+#: Operations whose zeros have signs by those of their operands. A sum of a zero and another number has the sign of that.
+SIGNED_ZEROS = frozenset(
+    {ops.MULTIPLY, ops.DIVIDE, ops.NEGATE, ops.SQUARE_ROOT, ops.TRUNCATE, ops.ROUND_EVEN, LARGER, SMALLER}
+)
+
 #: Operations that make integers of integers.
 WHOLE_OF_WHOLE = frozenset({ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.NEGATE, ops.ABSOLUTE, ops.SELECT})
 
@@ -68,11 +74,21 @@ def _numbers_of(current: Expression) -> Sequence[Expression]:
     return [operand for operand in current.operands if operand.format is Format.NUMBER]
 
 
+def _of_signed_zero(current: Expression) -> Sequence[Expression]:
+    """The operands that a zero's sign may depend on."""
+    if current.operation is ops.SELECT:
+        return current.operands[1:]
+    has_sign = current.operation in SIGNED_ZEROS or current.operation.is_linear_at_zero
+    return current.operands if has_sign else ()
+
+
 class TestedReals(RealLowering):
     """Reals in float64, plain or with corrections, whose results come with a rounding test."""
 
     __test__ = False  # to pytest this is no test
     m: Bounded
+    #: Whether zeros whose sign nobody knows are undecided. Of rows and of float64 they are not looked at.
+    follows_signs = True
 
     def __init__(
         self,
@@ -87,11 +103,16 @@ class TestedReals(RealLowering):
         """Whether results of 16 bits are rounded from float64, not from float32: so fewer are undecided."""
         self.in_16_bits: dict[Expression, Expression] = {}
         """Numbers of float32 that have been rounded to 16 bits already."""
+        self.of_zeros: frozenset[Expression] = frozenset()
+        """The nodes whose zeros have signs that results have."""
 
     def tested(
         self, roots: Sequence[Expression], outputs: Sequence[ElementType]
     ) -> tuple[tuple[Expression, ...], Expression | None]:
         """The results in the storage formats of their element types, and where they are undecided; None: nowhere."""
+        if self.follows_signs:
+            with_zeros = [root for root, output in zip(roots, outputs, strict=True) if output.is_float]
+            self.of_zeros = frozenset(walk(*with_zeros, operands=_of_signed_zero))
         both = [self._tested(root, output) for root, output in zip(roots, outputs, strict=True)]
         return tuple(result for result, _ in both), either(*(undecided for _, undecided in both))
 
@@ -433,9 +454,12 @@ class TestedReals(RealLowering):
     # ---- numbers
 
     def _number(self, root: Expression) -> DoubleWord:
-        if self.m.is_long and root.operation in (ops.MULTIPLY, ops.DIVIDE):
-            return self._perhaps_exact(root)
-        return super()._number(root)
+        is_ratio = root.operation in (ops.MULTIPLY, ops.DIVIDE)
+        number = self._perhaps_exact(root) if self.m.is_long and is_ratio else super()._number(root)
+        if root in self.of_zeros and (is_ratio or root.operation in (LARGER, SMALLER) or is_extreme(root)):
+            operands = (self.numbers[operand] for operand in root.operands[-2:])
+            number = self.m.doubted(number, self.m.zero_of_unknown_sign(root.operation, number, *operands))
+        return number
 
     def _perhaps_exact(self, root: Expression) -> DoubleWord:
         """A product or quotient; if it is ``n x / d``, with whole numbers of few bits, as such a quotient.

@@ -52,6 +52,8 @@ ARITHMETIC = frozenset({ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.DIVIDE, ops.SQU
 class TestedDoubles(TestedReals, UntestedElements):
     """Elements of float64: rounded as without a test, and tested by the bound of what was rounded."""
 
+    follows_signs = False
+
     def __init__(
         self, arithmetic: Bounded, inputs: tuple[ElementType, ...], parameters: Format, *, is_beside: bool = False
     ) -> None:

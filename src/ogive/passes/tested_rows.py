@@ -126,6 +126,8 @@ class UnboundedError(Exception):
 class TestedRows(RowLowering, TestedReals):
     """Reals over rows in float64, plain or with corrections, whose results come with a rounding test."""
 
+    follows_signs = False
+
     def __init__(
         self, arithmetic: Bounded, inputs: tuple[ElementType, ...], parameters: Format, *, reduces: bool = False
     ) -> None:
