@@ -1143,12 +1143,21 @@ def expm1_paired() -> float:
     return expm1_paired_near_zero()
 
 
+def sinh_paired_near_zero() -> float:
+    """``w + w**3 (1/6 + w**2 / 120)``, relative to w: the rest of the series, and roundings of the polynomial and three products."""
+    most, numbers = paired.LEAST_OF_SINH**2, (paired.SIXTH, paired.HUNDRED_TWENTIETH)
+    rest = largest(lambda z: (at(numbers, z) - series(lambda k: factorial(2 * k + 3), z, 0.01)) * z, 0.0, most)
+    size = numbers[0] + most * numbers[1]
+    return rest + most * (half_unit(size) + 3 * SINGLE_UNIT * size)
+
+
 def in_single_pairs() -> dict[str, float]:
     windows = {"": paired.USUAL, "wide ": paired.WIDE}
     words = {"exp": False, "exp of two words": True}
     found = {f"{wide}{name}": exp_paired(two, of) for wide, of in windows.items() for name, two in words.items()}
     of_rows = {"exp of rows": exp_of_row(), "exp of rows of 16 bits": exp_paired(False, paired.OF_SHORT_ROWS)}
-    return {**found, **of_rows, "expm1 near zero": expm1_paired()}
+    near_zero = {"expm1 near zero": expm1_paired(), "sinh near zero": sinh_paired_near_zero()}
+    return {**found, **of_rows, **near_zero}
 
 
 HEADER = '''"""The bound of each rule's own error, relative to its result, of operands without an error.

@@ -69,15 +69,12 @@ CANDIDATES = 2_000_000
 PIECES, TERMS = 16, 16
 BITS = 200
 
-#: A binade of w + 1 has eight intervals, and 1 is in that with this number.
-OF_BINADE, FIRST = 8, 24
-
 Function = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A function, and how it is cut: an interval lies around each ``j / scale``, or eight are a binade of ``w + 1``."""
+    """A function, and how it is cut: an interval lies around each ``j / scale``, or some are a binade of the distance from a pole."""
 
     name: str
     what: str
@@ -93,11 +90,16 @@ class Shape:
     leading: int = 2
     """How many sums are leading parts."""
     from_zero: bool = False
-    """Whether it is zero at zero; then it grows no faster than w."""
+    """Whether it is zero at zero; then the first interval's bound is relative to w."""
     rises: bool = False
     """Whether it rises to 1; others fall to zero, those that are zero at zero from one place on."""
     is_signed: bool = False
     """Whether it crosses zero on the way: then bounds are absolute."""
+    pole: float = -1.0
+    nearest: float = 1.0
+    """The smallest distance from the pole that an interval has."""
+    parts: int = 8
+    """How many intervals a binade of the distance has."""
 
     @property
     def count(self) -> int:
@@ -106,14 +108,23 @@ class Shape:
 
     def interval(self, j: int) -> tuple[float, float]:
         if self.scale is None:
-            low, high = (2.0 ** (k // OF_BINADE) * (1 + k % OF_BINADE / OF_BINADE) - 1 for k in (j, j + 1))
+            low, high = sorted(abs(self.pole + side) for side in self.distances(j))
         else:
             low, high = max(j - 0.5, 0.0) / self.scale, (j + 0.5) / self.scale
         return low * (1 - 2.0**-20), min(high * (1 + 2.0**-20), self.most)
 
+    def distances(self, j: int) -> tuple[float, float]:
+        """The distances from the pole, negative below it."""
+        k, sign = (j, 1) if self.most > self.pole else (INTERVALS - 1 - j, -1)
+        low, high = (self.nearest * 2.0 ** (i // self.parts) * (1 + i % self.parts / self.parts) for i in (k, k + 1))
+        return sign * low, sign * high
+
     def place(self, j: int) -> int:
-        """Where an interval stands in the tables."""
-        return (j + (FIRST if self.scale is None else 0)) % INTERVALS
+        """Where an interval stands in the tables: those cut by distances where the first bits of these say."""
+        if self.scale is not None:
+            return j
+        bits = int(np.float32(abs(self.distances(j)[0])).view(np.int32))
+        return (bits >> (23 - int(math.log2(self.parts)))) % INTERVALS
 
 
 def single(value: float) -> float:
@@ -126,6 +137,23 @@ def last_place(value: float) -> float:
 
 def uniform(scale: float) -> dict[str, Any]:
     return {"scale": scale, "most": single((INTERVALS - 0.55) / scale)}
+
+
+#: Below 15: w + 1 stays in its binade.
+MOST_OF_BINADES = 14.9921875
+
+
+def below_one(leading: int = 3) -> dict[str, Any]:
+    """Quarters of eight binades of the distance from 1."""
+    nearest = 2.0**-8
+    return {
+        "scale": None,
+        "pole": 1.0,
+        "nearest": nearest,
+        "parts": 4,
+        "most": single(1 - nearest * (1 + 2.0**-10)),
+        "leading": leading,
+    }
 
 
 SCALE_OF_GELU = 2 * math.sqrt(2 / math.pi)
@@ -209,6 +237,73 @@ SHAPES = (
         from_zero=True,
         rises=True,
     ),
+    Shape(
+        name="ATAN",
+        what="atan(w)",
+        scale=None,
+        most=MOST_OF_BINADES,
+        leading=3,
+        degree=7,
+        roughly=np.arctan,
+        slope=lambda w: 1 / (1 + w * w),
+        series=lambda w: w.atan(),
+        from_zero=True,
+    ),
+    Shape(
+        name="ASINH",
+        what="asinh(w)",
+        scale=None,
+        most=MOST_OF_BINADES,
+        leading=3,
+        degree=7,
+        roughly=np.arcsinh,
+        slope=lambda w: 1 / np.sqrt(1 + w * w),
+        series=lambda w: (w + (1 + w * w).sqrt()).log(),
+        from_zero=True,
+    ),
+    Shape(
+        name="ASIN",
+        what="asin(w)",
+        **below_one(),
+        degree=7,
+        roughly=np.arcsin,
+        slope=lambda w: 1 / np.sqrt((1 - w) * (1 + w)),
+        series=lambda w: w.asin(),
+        from_zero=True,
+    ),
+    Shape(
+        name="ACOS",
+        what="acos(w)",
+        **below_one(),
+        degree=7,
+        roughly=np.arccos,
+        slope=lambda w: -1 / np.sqrt((1 - w) * (1 + w)),
+        series=lambda w: w.acos(),
+    ),
+    Shape(
+        name="ACOSH",
+        what="acosh(w)",
+        scale=None,
+        pole=1.0,
+        nearest=2.0**-4,
+        parts=4,
+        most=single(1 + 14 * (1 + 2.0**-10)),
+        leading=3,
+        degree=7,
+        roughly=np.arccosh,
+        slope=lambda w: 1 / np.sqrt((w - 1) * (w + 1)),
+        series=lambda w: (w + ((w - 1) * (w + 1)).sqrt()).log(),
+    ),
+    Shape(
+        name="ATANH",
+        what="atanh(w)",
+        **below_one(),
+        degree=7,
+        roughly=np.arctanh,
+        slope=lambda w: 1 / ((1 - w) * (1 + w)),
+        series=lambda w: ((1 + w) / (1 - w)).log() / 2,
+        from_zero=True,
+    ),
     # Both gates are largest at 0.75, which lies beside the end of an interval: see `loses_exactly`.
     Shape(
         name="NORMAL_GATE",
@@ -256,7 +351,7 @@ SHAPES = (
         name="LOGISTIC_GATE_SLOPE",
         what="the derivative of x / (1 + exp(-x)) at -w",
         scale=None,
-        most=14.9921875,  # below 15: w + 1 stays in its binade
+        most=MOST_OF_BINADES,
         degree=7,
         roughly=logistic_gate_slope,
         slope=by_differences(logistic_gate_slope),
@@ -277,7 +372,7 @@ class Piece:
     share: float = 0.0
     """How large the low word is at most, relative to the function."""
     slope_error: float = 0.0
-    """How wrong the slope of the rule is, relative to the function (`slope_error`)."""
+    """How wrong the slope of the rule is, times the operand, relative to the function (`slope_error`)."""
 
 
 def searched(shape: Shape, j: int) -> tuple[float, list[float], float]:
@@ -290,7 +385,7 @@ def searched(shape: Shape, j: int) -> tuple[float, list[float], float]:
     middle, half = (low + high) / 2, (high - low) / 2
     if shape.rises and 1 - shape.roughly(low) < U:
         return single(high + half), [1.0], 0.0  # no other number of float32 is near
-    if j == 0:
+    if low == 0:
         w = np.arange(2.0**-8, 2.0**-7, last_place(high))
     else:
         reach = 0.9 if shape.rises and 1 - shape.roughly(high) < 8 * U else 0.12
@@ -426,6 +521,11 @@ def least_of(shape: Shape, w: float) -> float:
     return float(shape.series(arb_series([arb(w), 1], prec=2))[0].abs_lower())
 
 
+def slope_to(shape: Shape, w: float) -> float:
+    """The number as a multiple of w, and at zero the slope: between both ends of a piece it is no smaller than at one."""
+    return least_of(shape, w) / w if w else float(shape.series(arb_series([0, 1], prec=2))[1].abs_lower())
+
+
 def bounded(shape: Shape, j: int, piece: Piece) -> Piece:
     low, high = shape.interval(j)
     is_last = j + 1 == shape.count
@@ -446,10 +546,12 @@ def bounded(shape: Shape, j: int, piece: Piece) -> Piece:
             else:
                 value /= start
             error, size = (x / end for x in rounding(shape, piece, 0.0, end, beside_zero=True))
-            least = least_of(shape, end) / end * (1 - 2.0**-30)
+            least = min(slope_to(shape, w) for w in (start, end)) * (1 - 2.0**-30)
         share = max(share, size / least)
         worst = max(worst, (value + error) / least)
-        worst_slope = max(worst_slope, (slope + slope_error(piece, start, end)) / least)
+        # Low words of operands are a share of them: so what slopes make of them is relative to w.
+        reach = 1.0 if j == 0 and shape.from_zero else end
+        worst_slope = max(worst_slope, (slope + slope_error(piece, start, end)) * reach / least)
     slack = 1.01 * (1 + 2.0**-20)
     return Piece(
         piece.node,
@@ -583,6 +685,8 @@ def sections() -> Sections:
             "most": shape.most,
             "is_signed": shape.is_signed,
             "leading": shape.leading,
+            "pole": shape.pole,
+            "parts": shape.parts,
             "slope_errors": [p.slope_error for p in pieces],
             "nodes": [p.node for p in pieces],
             "coefficients": [[p.coefficients[k] for p in pieces] for k in range(shape.degree + 1)],

@@ -21,8 +21,15 @@ from ogive.dtypes import ELEMENT_TYPES
 from ogive.expression import Format, constant, formula_node, node
 from ogive.numerics.elementary.own_errors import PAIRED
 from ogive.numerics.elementary.paired_functions import (
+    ACOS,
+    ACOSH,
+    ASIN,
+    ASINH,
+    ATAN,
+    ATANH,
     ERF,
     FUNCTIONS_IN_PAIRS,
+    LEAST_OF_ACOSH,
     LOGISTIC_GATE_SLOPE,
     NORMAL_GATE,
     NORMAL_SLOPE,
@@ -121,7 +128,10 @@ def balls(name: str, x: np.ndarray, *, of_product: bool) -> list[Any]:
 
 
 RELATIVE = ("cosh", "exp", "exp2", "logistic")
-BESIDE = ("erf", "erfc", "expm1", "normal_tail", "tanh")
+BESIDE = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atanh"),
+    *("erf", "erfc", "expm1", "normal_tail", "sinh", "tanh"),
+)
 LOGARITHMS = ("log", "log1p", "log2", "log10")
 
 
@@ -221,6 +231,12 @@ TABLES: dict[Piecewise, Any] = {
     NORMAL_TAIL: lambda w: formula_node("normal_tail", w),
     SOFTPLUS_TAIL: lambda w: formula_node("log1p", formula_node("exp", -w)),
     TANH: lambda w: formula_node("tanh", w),
+    ACOS: lambda w: formula_node("acos", w),
+    ACOSH: lambda w: formula_node("acosh", w),
+    ASIN: lambda w: formula_node("asin", w),
+    ASINH: lambda w: formula_node("asinh", w),
+    ATAN: lambda w: formula_node("atan", w),
+    ATANH: lambda w: formula_node("atanh", w),
     NORMAL_GATE: lambda w: w * formula_node("normal_tail", w),
     TANH_GATE: lambda w: -ogive.gelu.function(-w, approximate="tanh"),
     NORMAL_SLOPE: lambda w: gelu_slope(-w, approximate="none"),
@@ -234,6 +250,7 @@ def test_the_bounds_of_a_piecewise_polynomial(table: Piecewise) -> None:
     rng = np.random.default_rng(5)
     most = table.most * (1 - 1.5 / INTERVALS)
     x = np.concatenate([rng.uniform(0, most, 1500), 2.0 ** -rng.uniform(0, 100, 50), [0.0]]).astype(np.float32)
+    x = np.maximum(x, np.float32(LEAST_OF_ACOSH if table is ACOSH else 0.0))
     m = PairedArithmetic(roundings=0)
     number = evaluated(m, table, m.exactly(node("input", (), 0, Format.F32)))
     formula = TABLES[table](operand())
@@ -241,7 +258,7 @@ def test_the_bounds_of_a_piecewise_polynomial(table: Piecewise) -> None:
     assert 1 / 8 < beside <= 1
 
 
-@pytest.mark.parametrize("table", [NORMAL_GATE, NORMAL_TAIL, SOFTPLUS_TAIL])
+@pytest.mark.parametrize("table", [ACOS, ATAN, NORMAL_GATE, NORMAL_TAIL, SOFTPLUS_TAIL])
 def test_operands_beyond_a_piecewise_polynomial_are_in_its_last_interval(table: Piecewise) -> None:
     x = np.float32([table.most, 18.0, 100.0, 1e30])
     m = PairedArithmetic()
@@ -285,7 +302,12 @@ def test_what_is_decided_of_a_random_formula_is_right(seed: int) -> None:
 
 
 #: Those of all numbers.
-IN_PAIRS = "celu cosh elu erf exp exp2 expm1 gelu log_sigmoid mish ndtr selu sigmoid softplus swish tanh"
+IN_PAIRS = (
+    "asinh atan celu cosh elu erf exp exp2 expm1 gelu log_sigmoid mish ndtr selu sigmoid sinh softplus swish tanh"
+)
+
+#: Those of numbers between -1 and 1.
+OF_UNIT = ogive.acos, ogive.asin, ogive.atanh
 
 #: Those with a derivative in pairs.
 WITH_SLOPES = "celu elu exp gelu log_sigmoid selu sigmoid softplus swish tanh"
@@ -304,7 +326,9 @@ WRITTEN = (
 @pytest.mark.parametrize(
     "op",
     [
+        *OF_UNIT,
         *(getattr(ogive, name) for name in IN_PAIRS.split()),
+        ogive.scaled_tanh,
         *(ogive.grad(getattr(ogive, name)) for name in WITH_SLOPES.split()),
         *(ogive.operator(types=["float32"])(formula) for formula in WRITTEN),
     ],
@@ -315,7 +339,7 @@ def test_few_usual_results_are_left_to_float64_and_no_zeros(op: Any) -> None:
     made = op.program(signature, **{p.name: p.default for p in op.numeric_parameters}).paired
     assert made is not None
     test = node("convert", (made.undecided,), None, Format.U8)
-    x = np.random.default_rng(3).normal(0, 1.5, 4096).astype(np.float32)
+    x = np.random.default_rng(3).normal(0, 0.25 if op in OF_UNIT else 1.5, 4096).astype(np.float32)
     assert 0 < run([*made.results, test], x)[1].mean() < LARGEST_SHARE
     zeros = np.float32([0.0, -0.0] * 32)
     values, doubts = run([*made.results, test], zeros)

@@ -18,7 +18,10 @@ With u = w - X, which is exact:
     f(w) = c0 + u (c1 + u c2 + u**2 q)
 
 The two outer sums are leading parts, or three where u is larger, and what these lose goes to low words. The coefficients stand
-in tables, of which the interval's number takes each; so does the bound.
+in tables, of which the interval's number takes each; so does the bound. Intervals become shorter towards a pole: -1 for tanh, atan and
+asinh, 1 for asin, acos, atanh and acosh.
+
+sinh is ``exp(x) / 2 - exp(-x) / 2``, and near zero its series.
 """
 
 from __future__ import annotations
@@ -33,13 +36,14 @@ import numpy as np
 
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
-from ogive.numerics.elementary.derived_numbers import PIECEWISE, TABLES
+from ogive.numerics.elementary.derived_numbers import PIECEWISE, TABLES, TWO_OVER_PI
 from ogive.numerics.elementary.own_errors import PAIRED
 from ogive.numerics.elementary.pairs import LOG_2
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import Machine
 from ogive.numerics.paired import (
     LARGEST,
+    SLACK,
     SMALLEST,
     Around,
     Conditions,
@@ -52,9 +56,16 @@ from ogive.numerics.paired import (
 )
 
 __all__ = [
+    "ACOS",
+    "ACOSH",
+    "ASIN",
+    "ASINH",
+    "ATAN",
+    "ATANH",
     "ERF",
     "FUNCTIONS_IN_PAIRS",
     "LARGEST_OF_ROW",
+    "LEAST_OF_ACOSH",
     "LIMITED",
     "LOGISTIC_GATE_SLOPE",
     "MOST",
@@ -85,7 +96,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Piecewise:
-    """A function, by intervals that lie around the multiples of ``1 / scale``, or are eighths of the binades of ``w + 1``."""
+    """A function, by intervals that lie around the multiples of ``1 / scale``, or are parts of binades of the distance from a pole."""
 
     scale: float | None
     most: float
@@ -94,8 +105,11 @@ class Piecewise:
     """Whether the function crosses zero: then bounds, errors and shares are absolute."""
     leading: int
     """How many sums are leading parts."""
+    pole: float
+    parts: int
+    """How many intervals a binade has."""
     slope_errors: tuple[float, ...]
-    """How wrong the slopes of the rule are, relative to the function."""
+    """How wrong the slopes of the rule are, times the operand, relative to the function."""
     nodes: tuple[float, ...]
     coefficients: tuple[tuple[float, ...], ...]
     """The coefficients of all intervals, by powers of u."""
@@ -112,6 +126,11 @@ ERF, NORMAL_TAIL, SOFTPLUS_TAIL, TANH = (
     Piecewise(**PIECEWISE[name]) for name in ("ERF", "NORMAL_TAIL", "SOFTPLUS_TAIL", "TANH")
 )
 
+#: The inverse functions.
+ACOS, ACOSH, ASIN, ASINH, ATAN, ATANH = (
+    Piecewise(**PIECEWISE[name]) for name in ("ACOS", "ACOSH", "ASIN", "ASINH", "ATAN", "ATANH")
+)
+
 #: Both forms of gelu of -w, negated.
 NORMAL_GATE, TANH_GATE = (Piecewise(**PIECEWISE[name]) for name in ("NORMAL_GATE", "TANH_GATE"))
 
@@ -119,9 +138,6 @@ NORMAL_GATE, TANH_GATE = (Piecewise(**PIECEWISE[name]) for name in ("NORMAL_GATE
 NORMAL_SLOPE, TANH_GATE_SLOPE, LOGISTIC_GATE_SLOPE = (
     Piecewise(**PIECEWISE[name]) for name in ("NORMAL_SLOPE", "TANH_GATE_SLOPE", "LOGISTIC_GATE_SLOPE")
 )
-
-#: How far the bits of ``w + 1`` are shifted for the number of an eighth of a binade.
-EIGHTHS = 20
 
 
 def evaluated(m: PairedArithmetic, table: Piecewise, argument: Paired, steepness: float = 1.0) -> Paired:
@@ -133,7 +149,10 @@ def evaluated(m: PairedArithmetic, table: Piecewise, argument: Paired, steepness
     most = m.number(table.most)
     w = m.smaller_(most, argument.high)
     if table.scale is None:
-        index = m.shift_right_(m.bits_(m.add_(w, m.number(1.0))), EIGHTHS)
+        # A pole of 1 is moved by a last place, so that the distance of 0 is in the binade below 1.
+        is_above = table.most > table.pole
+        distance = m.add_(w, m.number(-table.pole)) if is_above else m.sub_(m.number(table.pole - U), w)
+        index = m.shift_right_(m.bits_(distance), 24 - table.parts.bit_length())
     else:
         index = m.bits_(m.fma_(w, m.number(table.scale), m.number(m.magic)))
 
@@ -163,16 +182,19 @@ def evaluated(m: PairedArithmetic, table: Piecewise, argument: Paired, steepness
     reach = table.most * steepness
     relative = argument.relative * reach + (argument.share * reach) ** 2
     times = m.roundings + (0 if argument.low is None else 1)
-    pieces = zip(table.bounds, table.shares, strict=True)
-    bound = looked_up(tuple(m.upwards(bound + times * U * share + relative) for bound, share in pieces))
+    pieces = zip(table.bounds, table.shares, table.slope_errors, strict=True)
+    bound = looked_up(
+        tuple(
+            m.upwards(bound + times * U * share + relative + argument.share * slope) for bound, share, slope in pieces
+        )
+    )
     if argument.low is not None:
         # The function rises by its slope times the low word: c1 + 2 c2 u + 3 u**2 q, of all that is behind c2.
         _, c1, c2, c3, *_ = coefficients
         q = q if table.leading == 2 else m.fma_(u, q, c3)
         more = m.select_(m.less_(argument.high, most), argument.low, m.number(0.0))
-        slope = m.fma_(m.mul_(square, m.number(3.0)), q, m.fma_(u, c2, m.fma_(u, c2, c1)))
+        slope = m.fma_(u, m.fma_(m.mul_(u, m.number(3.0)), q, c2), m.fma_(u, c2, c1))
         low = m.fma_(more, slope, low)
-        bound = m.fma_(m.abs_(more), looked_up(tuple(map(m.upwards, table.slope_errors))), bound)
     return Paired(
         high,
         low=low,
@@ -218,6 +240,9 @@ class Window:
 UNIT = 2.0**-22
 
 USUAL = Window(2048, 4096)
+
+#: The same with halves of powers.
+HALVED = replace(USUAL, halved=True)
 
 #: Beyond this magnitude of the operand there is no rule.
 MOST = USUAL.before * math.log(2) / 32
@@ -459,6 +484,56 @@ def _cosh(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool)
     return m.multiply(m.add(e, m.reciprocal(e)), m.constant(0.5))
 
 
+#: Below this sinh is its series. Beyond it ``exp(-x) / 2`` is subtracted from ``exp(x) / 2``, which is larger.
+LEAST_OF_SINH = 2.0**-5
+
+#: 1/120.
+HUNDRED_TWENTIETH = float.fromhex("0x1.111112p-7")
+
+
+def _sinh(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    u = m.normalised(u)
+    size = m.absolute(u)
+    e = exp_in_pairs(m, size, window=HALVED)
+    inverse = m.reciprocal(replace(e, interval=Interval(0.5, e.interval.high)))
+    assert inverse.scale is not None
+    quarter = m.mul_(inverse.high, m.number(0.25))
+    high = m.sub_(e.high, quarter)
+    low = m.add_(m.fma_(m.neg_(quarter), inverse.scale, low_of(e)), m.sub_(m.sub_(e.high, high), quarter))
+    w = size.high
+    square = m.mul_(w, w)
+    series = m.mul_(m.mul_(square, w), m.fma_(square, m.number(HUNDRED_TWENTIETH), m.number(SIXTH)))
+    if size.low is not None:
+        series = m.add_(series, size.low)
+    is_near = m.less_(w, m.number(LEAST_OF_SINH))
+    # Errors are relative to exp(x) / 2, which is larger than the result, and near zero to x.
+    share = max(e.share + inverse.share + U, LEAST_OF_SINH**2 / 6 + size.share) * SLACK
+    far = e.relative + inverse.relative + (2 + m.roundings) * U * share
+    near = PAIRED["sinh near zero"] + u.relative + (m.roundings + 1) * U * share
+    found = Paired(
+        m.select_(is_near, w, high),
+        low=m.select_(is_near, series, low),
+        around=Around(m.select_(is_near, w, e.high), m.bound(max(far, near) * SLACK), m.number(0.0)),
+        covered=m.roundings,
+        interval=Interval(0.0, math.exp(MOST)),
+        is_nonzero=u.is_nonzero,
+        may_be_zero=u.may_be_zero,
+        lost=1.25 * u.lost + 4 * SMALLEST,
+        where=e.where,
+    )
+    return _with_sign(m, found, u, is_result=is_result)
+
+
+def _with_sign(m: PairedArithmetic, size: Paired, u: Paired, *, is_result: bool) -> Paired:
+    """The number with the sign of u."""
+    if u.interval.low >= 0:
+        return size
+    size = replace(size, interval=Interval(-size.interval.high, size.interval.high if u.interval.high > 0 else 0.0))
+    if is_result:
+        return replace(size, sign=u.high)
+    return replace(size, high=m.signed(size.high, u.high), low=m.signed(low_of(size), u.high))
+
+
 def _not_beyond(m: PairedArithmetic, u: Paired, most: float) -> Paired:
     """The number, or the most positive or negative that it may be: where nothing but itself is out of range."""
     u = m.normalised(u)
@@ -628,19 +703,57 @@ def logistic_slope(m: PairedArithmetic, u: Paired) -> Paired:
     return replace(m.multiply(e, m.reciprocal(m.multiply(d, d))), interval=Interval(math.exp(-MOST) / 4, 0.25))
 
 
-def _odd(table: Piecewise, m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
-    """A function that is zero at zero and no larger than 1."""
+def _odd(
+    table: Piecewise,
+    largest: float,
+    m: PairedArithmetic,
+    u: Paired,
+    steepness: float = 1.0,
+    *,
+    is_result: bool,
+    reaches_all: bool,
+) -> Paired:
+    """A function that is zero at zero and no larger than that."""
     u = m.as_words(u)
-    found = evaluated(m, table, m.absolute(u))
-    lies = Interval(-1.0 if u.interval.low < 0 else 0.0, 1.0 if u.interval.high > 0 else 0.0)
-    found = replace(found, interval=lies, may_be_zero=u.may_be_zero, lost=1.25 * u.lost + 4 * SMALLEST)
-    if u.interval.low >= 0:
-        return replace(found, is_nonzero=u.is_nonzero)
-    if is_result:
-        return replace(found, sign=u.high)
-    assert found.low is not None
-    high, low = m.signed(found.high, u.high), m.signed(found.low, u.high)
-    return replace(found, high=high, low=low, is_nonzero=u.is_nonzero)
+    found = evaluated(m, table, m.absolute(u), steepness)
+    lies = Interval(0.0, largest)
+    found = replace(
+        found,
+        interval=lies,
+        is_nonzero=u.is_nonzero,
+        may_be_zero=u.may_be_zero,
+        lost=1.25 * u.lost + 4 * SMALLEST,
+    )
+    return _with_sign(m, found, u, is_result=is_result)
+
+
+#: The same up to the last interval of functions that end at 1: there it begins 0.0049 below that.
+OF_ASIN, OF_ACOS, OF_ATANH = 20.0, 104.0, 60.0
+
+
+def _acos(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    """acos(abs(u)), and pi less that for a negative number."""
+    u = m.normalised(u)
+    found = m.with_roundings(evaluated(m, ACOS, m.absolute(u), OF_ACOS), 1)
+    assert found.around is not None
+    pi = m.constant(2 / TWO_OVER_PI)
+    high, low = _less(m, pi.high, found)
+    is_below = m.less_(u.high, m.number(0.0))
+    high = m.select_(is_below, high, found.high)
+    low = m.select_(is_below, m.add_(low, low_of(pi)), low_of(found))
+    around = replace(found.around, plus=m.number(2.0**-45))
+    return replace(found, high=high, low=low, around=around, interval=Interval(2.0**-4, 3.15), is_nonzero=True)
+
+
+#: Where the intervals of acosh begin.
+LEAST_OF_ACOSH = 1.0625
+
+
+def _acosh(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    u = m.normalised(u)
+    found = evaluated(m, ACOSH, u)
+    where = replace(found.where, holds=(*found.where.holds, m.less_equal_(m.number(LEAST_OF_ACOSH), u.high)))
+    return replace(found, interval=Interval(0.25, 4.0), is_nonzero=True, where=where)
 
 
 #: Numbers m between this and twice it have no power of two beside them in logarithms.
@@ -722,13 +835,19 @@ def _log1p(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool
 
 
 #: Functions that have a rule for operands between -MOST and MOST alone. Elsewhere elements are undecided.
-LIMITED = frozenset({"cosh", "exp", "expm1", "logistic"})
+LIMITED = frozenset({"cosh", "exp", "expm1", "logistic", "sinh"})
 
 #: A function of a number, by the name of its operation. ``is_result``: whether nothing more is computed of it.
 #: ``reaches_all``: whether operands may be moved to where the rule holds.
 FUNCTIONS_IN_PAIRS: dict[str, Callable[..., Paired]] = {
+    "acos": _acos,
+    "acosh": _acosh,
+    "asin": partial(_odd, ASIN, 1.6, steepness=OF_ASIN),
+    "asinh": partial(_odd, ASINH, 4.0),
+    "atan": partial(_odd, ATAN, 1.6),
+    "atanh": partial(_odd, ATANH, 4.0, steepness=OF_ATANH),
     "cosh": _cosh,
-    "erf": partial(_odd, ERF),
+    "erf": partial(_odd, ERF, 1.0),
     "erfc": _erfc,
     "exp": _exp,
     "exp2": _exp2,
@@ -739,5 +858,6 @@ FUNCTIONS_IN_PAIRS: dict[str, Callable[..., Paired]] = {
     "log10": partial(_log_of_base, LOG_10),
     "logistic": _logistic,
     "normal_tail": _normal_tail,
-    "tanh": partial(_odd, TANH),
+    "sinh": _sinh,
+    "tanh": partial(_odd, TANH, 1.0),
 }
