@@ -441,10 +441,10 @@ class _Rules:
         if a.kind == "infinity":
             return a
         size = _size(a)
-        root = size and self.exact_root(size[0], 2)
+        root = None if size is None else self.exact_root(size[0], 2)
         if a.kind == "fraction" and root is not None:
             return _of_fraction(root)
-        return of_ball(ball_of(a).sqrt(), 1, root and (root, size[1]))
+        return of_ball(ball_of(a).sqrt(), 1, None if size is None or root is None else (root, size[1]))
 
     def exact_root(self, q: Any, degree: int) -> Any:
         """The root of a positive fraction, if that is one; else None."""
@@ -578,8 +578,8 @@ class _Rules:
             begin = function(_ZERO[a.sign])
             if begin.kind == "fraction" and value.ball.contains(begin.fraction):
                 # All these functions rise or fall from zero to 1 on each side.
-                side = self.compare(function(of_number(Fraction(a.sign, 2))), begin)
-                value = of_ball(value.ball, value.sign, (begin.fraction, side or 1))
+                order = self.compare(function(of_number(Fraction(a.sign, 2))), begin)
+                value = of_ball(value.ball, value.sign, (begin.fraction, order or 1))
         return value
 
     def inside(self, function: Callable[[Any], Any], at_ends: Mapping[int, Value], a: Value) -> Value:
