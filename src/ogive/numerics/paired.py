@@ -56,6 +56,9 @@ LEAST_RADICAND, LEAST_ROOT = 2.0**-96, 2.0**-48
 #: A number this large has its low word without underflow.
 NOT_TINY = 2.0**-80
 
+#: The bits that no number below 2**-125 has.
+ALL_BUT_TINY = 0x7F000000
+
 #: No larger share of results may be undecided: of numbers that lie anywhere, a bound leaves its double in units of 2**-24,
 #: divided by log(2) / 2.
 LARGEST_SHARE = 0.02
@@ -122,6 +125,9 @@ class Paired:
     bias: float = 0.0
     """How much larger its low word was made, relative to the leading part: a number that is no smaller than the exact one
     needs no second end."""
+    other_end: Expression | None = None
+    """The low word at the other end of the interval that the number lies in; then ``low`` is that of one end, and the leading
+    factor says by its size where underflow may show."""
     interval: Interval = EVERYTHING
     is_nonzero: bool = False
     """Whether the exact number is not zero."""
@@ -226,8 +232,7 @@ class PairedArithmetic(Machine):
 
     def as_words(self, a: Paired) -> Paired:
         """The number as ``high + low``, or high alone."""
-        if a.bias:
-            raise Unpaired("more is computed of a number that is made too large")
+        self._refuse_ends(a)
         if a.factor is None and a.scale is None:
             return a
         if a.factor is None:
@@ -243,6 +248,10 @@ class PairedArithmetic(Machine):
         lost = a.lost + 2 * SMALLEST
         a = self.with_roundings(a, 1)
         return replace(a, high=high, factor=None, scale=None, low=rest, share=share, relative=relative, lost=lost)
+
+    def _refuse_ends(self, *among: Paired) -> None:
+        if any(n.bias or n.other_end is not None for n in among):
+            raise Unpaired("more is computed of a number that is an end of an interval")
 
     def with_roundings(self, a: Paired, count: int) -> Paired:
         """The number after its low word is rounded some times."""
@@ -381,13 +390,13 @@ class PairedArithmetic(Machine):
         for one, other in ((a, b), (b, a)):
             if one.is_one:
                 return other
+        self._refuse_ends(a, b)
+        for one, other in ((a, b), (b, a)):
             if one.is_power:
                 return self._scaled(other, one)
         for one, other in ((a, b), (b, a)):
             if one.factor is not None:
                 return self.multiply(self.as_words(one), other)
-        if a.bias or b.bias:
-            raise Unpaired("more is computed of a number that is made too large")
         if not (a.is_single or b.is_single):
             a, b = self.as_words(a), self.as_words(b)
         a, b = self._firm(a, b), self._firm(b, a)
@@ -589,7 +598,7 @@ class PairedArithmetic(Machine):
                 undecided = self.not_(self.equal_(value, below))
             if a.is_half:
                 value = self.add_(value, value)
-            if not a.is_nonzero:
+            if not a.is_nonzero and a.other_end is None:
                 value = self.make(ops.COPY_SIGN, value, a.sign or self.leading(a))
         if doubts:
             any_bit = reduce(lambda x, y: node(ops.OR, (x, y), None, Format.U32), doubts)
@@ -598,6 +607,13 @@ class PairedArithmetic(Machine):
 
     def _ends(self, a: Paired) -> tuple[Expression, Expression]:
         """The smallest and the largest number that the exact one may be, each rounded once."""
+        if a.other_end is not None and a.factor is not None:
+            # Where the factor is tiny its product lacks bits. Zeros are themselves, with their sign.
+            bits = node(ops.BITCAST, (a.high,), None, Format.U32)
+            exponent = node(ops.AND, (bits, unsigned(ALL_BUT_TINY)), None, Format.U32)
+            is_tiny = node(ops.EQUAL, (exponent, unsigned(0)), None, Format.BIT)
+            other, one = (self.fma_(a.high, a.factor, low) for low in (a.other_end, low_of(a)))
+            return self.select_(is_tiny, a.high, other), one
         relative = (a.relative + 3 * U * a.share) * SLACK
         beside = a.around.times if a.around is not None else None
         if beside is not None and beside.operation is ops.CONSTANT:

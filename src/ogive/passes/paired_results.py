@@ -27,6 +27,8 @@ from ogive.numerics.bounded import Bounded
 from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.elementary.paired_functions import (
     FUNCTIONS_IN_PAIRS,
+    HARD_MISH_RAMP,
+    HARD_SWISH_RAMP,
     LARGEST_OF_ROW,
     LIMITED,
     LOGISTIC_GATE_SLOPE,
@@ -42,8 +44,10 @@ from ogive.numerics.elementary.paired_functions import (
     mish_gate,
     mish_slope,
     slope_of_gate,
+    soft_sign,
     softplus_tail,
     tanh_slope,
+    times_ramp,
 )
 from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.interval import EVERYTHING, Interval
@@ -85,10 +89,9 @@ def paired_results(
     names = {t.name for t in (*inputs, *outputs)}
     if not (names == {"float32"} or (len(names) == 1 and names <= SHORT)) or made.undecided is None:
         return None
-    if not any(
+    has_functions = any(
         (n.operation.is_elementary or n.operation is ops.SQUARE_ROOT) and depends_on_elements(n) for n in walk(*roots)
-    ):
-        return None
+    )
     roots, tested = with_common_factors(roots), None
     for roundings in ROUNDINGS:
         reals = PairedReals(tuple(inputs), roots, roundings)
@@ -99,7 +102,7 @@ def paired_results(
         except Unpaired:
             return None
         break
-    if tested is None:
+    if tested is None or (reals.leaves_out and not has_functions):
         return None
     results = tuple(result for result, _ in tested)
     undecided = either(*(undecided for _, undecided in tested))
@@ -137,6 +140,8 @@ class PairedReals:
         results = walk(*roots, operands=lambda n: n.operands[1:] if n.operation is ops.SELECT else ())
         self.wide = {n for current in results if current.operation is EXP for n in self.arguments_of(current)}
         """Those of exp where it is a result: its rule reaches further."""
+        self.leaves_out = False
+        """Whether some elements are undecided by what they are."""
         self.powers = {ramp[1] for ramp in map(_ramp, walk(*roots)) if ramp is not None}
         """Parameters that have a rule where they are powers of two."""
 
@@ -197,6 +202,7 @@ class PairedReals:
         branch = _PairedBranch(self, root, known, compared)
         number = branch.number(root, is_result=True)
         result, undecided = m.result(number)
+        self.leaves_out |= bool(number.where.holds or number.where.doubts)
         if number.is_exact and not branch.is_number(root):
             undecided = either(undecided, m.not_(m.equal_(result, result)))
         return result, undecided
@@ -345,6 +351,20 @@ def _softplus(x: Term) -> Term:
     return f.where(u < -80, far / 1, f.where(u > 0, x, 0) + f.log1p(far) / 1)
 
 
+def _softsign(x: Term) -> Term:
+    return f.where(f.absolute(x) > 2**60, f.copy_sign(1, x), x / (1 + f.absolute(x)))
+
+
+def _hard_swish(x: Term) -> Term:
+    inner = f.minimum(f.maximum(x, -3), 3)
+    return f.where(x >= 3, x, inner * ((inner + 3) / 6))
+
+
+def _hard_mish(x: Term) -> Term:
+    inner = f.maximum(x, -2)
+    return f.where(x >= 0, x, inner * ((inner + 2) / 2))
+
+
 @lru_cache(maxsize=1)
 def known_patterns() -> list[tuple[Expression, Rule]]:
     """Parts of formulas that have a rule as a whole, as the catalogue, derivatives and people write them: of an operand of
@@ -364,6 +384,9 @@ def known_patterns() -> list[tuple[Expression, Rule]]:
         (partial(partials.gelu_slope, approximate="tanh"), partial(slope_of_gate, TANH_GATE_SLOPE)),
         (_gelu, partial(gated, NORMAL_GATE)),
         (_gelu_by_tanh, partial(gated, TANH_GATE)),
+        (_softsign, soft_sign),
+        (_hard_swish, partial(times_ramp, HARD_SWISH_RAMP)),
+        (_hard_mish, partial(times_ramp, HARD_MISH_RAMP)),
     )
     tracing.depth += 1
     try:

@@ -31,6 +31,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -64,6 +65,8 @@ __all__ = [
     "ATANH",
     "ERF",
     "FUNCTIONS_IN_PAIRS",
+    "HARD_MISH_RAMP",
+    "HARD_SWISH_RAMP",
     "LARGEST_OF_ROW",
     "LEAST_OF_ACOSH",
     "LIMITED",
@@ -89,8 +92,10 @@ __all__ = [
     "mish_gate",
     "mish_slope",
     "slope_of_gate",
+    "soft_sign",
     "softplus_tail",
     "tanh_slope",
+    "times_ramp",
 ]
 
 
@@ -614,6 +619,59 @@ def gated(table: Piecewise, m: PairedArithmetic, x: Paired) -> Paired:
     return replace(
         size, high=high, low=low, around=around, sign=x.high, may_be_zero=x.high, interval=lies, lost=SMALLEST
     )
+
+
+#: Ramps are taken on the grid that float32 has from here on; and the error of what that lacks: of a difference, two products
+#: and a constant, each U, and more.
+BESIDE_RAMP, ERROR_OF_RAMP = Fraction(2), 8 * Fraction(U)
+
+
+class Ramp(NamedTuple):
+    """``(x - least) / (most - least)``, and 0 below and 1 above."""
+
+    least: int
+    most: int
+
+
+#: Those of hard_swish and hard_mish.
+HARD_SWISH_RAMP, HARD_MISH_RAMP = Ramp(-3, 3), Ramp(-2, 0)
+
+
+def times_ramp(ramp: Ramp, m: PairedArithmetic, x: Paired) -> Paired:
+    """``x`` times a ramp.
+
+    With ``w = most - least``, a the operand between both ends, and p the ramp on a coarse grid:
+
+        x ramp = x p + a (a - least - w p) / w
+
+    ``least + w p`` is exact. So the low word is wrong by a share of itself, and zero where the ramp lies on the grid.
+    """
+    if not x.is_single:
+        raise Unpaired("a ramp of a computed number")
+    least, most = ramp
+    width = Fraction(most - least)
+    leading = m.larger_(m.number(float(least)), x.high)
+    a = m.smaller_(m.number(float(most)), leading)
+    slope, beside_zero = (m.number(m.rounded(n)) for n in (1 / width, BESIDE_RAMP - least / width))
+    on_grid = m.sub_(m.fma_(a, slope, beside_zero), m.number(BESIDE_RAMP))
+    rest = m.add_(a, m.fma_(m.number(-width), on_grid, m.number(float(-least))))
+    product = m.mul_(a, rest)
+    low, other = (m.mul_(product, m.number(m.rounded((1 + n) / width))) for n in (-ERROR_OF_RAMP, ERROR_OF_RAMP))
+    return Paired(leading, on_grid, low=low, other_end=other, where=x.where)
+
+
+#: From here on ``x / (1 + x)`` is rounded to 1.
+NEXT_TO_ONE = 2.0**30
+
+
+def soft_sign(m: PairedArithmetic, x: Paired) -> Paired:
+    """``x / (1 + abs(x))``."""
+    if not x.is_single:
+        raise Unpaired("the softsign of a computed number")
+    w = m.exactly(m.smaller_(m.number(NEXT_TO_ONE), m.abs_(x.high)), Interval(0.0, NEXT_TO_ONE))
+    w = replace(w, may_be_zero=x.high)
+    found = m.multiply(w, m.reciprocal(m.add(m.constant(1.0), w)))
+    return replace(found, sign=x.high, interval=Interval(0.0, 1.0), where=x.where)
 
 
 def slope_of_gate(table: Piecewise, m: PairedArithmetic, x: Paired) -> Paired:
