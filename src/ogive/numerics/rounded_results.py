@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from fractions import Fraction
+
+import numpy as np
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.expression import STORAGE, Expression, Format, node
+from ogive.expression import STORAGE, Expression, Format, node, walk
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 
 __all__ = [
     "are_same",
     "have_same_halves",
+    "in_storage",
     "is_near_tie",
     "is_short",
     "is_tiny",
@@ -117,6 +121,35 @@ def upper_half(moved: Expression) -> Expression:
     """The bfloat16 number that it is rounded to."""
     upper = node(ops.CONVERT, (node(ops.SHIFT_RIGHT, (moved,), 16, Format.U32),), None, Format.U16)
     return node(ops.BITCAST, (upper,), None, Format.BF16)
+
+
+def in_storage(value: Expression, storage: Format, rounded: Container[Expression] = ()) -> Expression:
+    """A number in the format of its element type. One that is a bfloat16 already has the bits of its upper half.
+
+    ``rounded``: numbers of float32 that have been rounded to bfloat16.
+    """
+    if storage is value.format:
+        return value
+    if storage is Format.BF16 and value.format is Format.F32:
+        among = walk(value, operands=lambda n: _same_number(n, rounded))
+        if all(_is_of_bfloat16(n) or n in rounded or _same_number(n, rounded) for n in among):
+            return upper_half(node(ops.BITCAST, (value,), None, Format.U32))
+    return node(ops.CONVERT, (value,), None, storage)
+
+
+def _same_number(current: Expression, rounded: Container[Expression]) -> Sequence[Expression]:
+    """The operands that this is one of, but for its sign."""
+    if current in rounded:
+        return ()
+    if current.operation is ops.SELECT:
+        return current.operands[1:]
+    return current.operands[:1] if current.operation in (ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN) else ()
+
+
+def _is_of_bfloat16(current: Expression) -> bool:
+    if current.operation is ops.CONSTANT:
+        return not np.float32(current.attribute).view(np.uint32) & 0xFFFF
+    return current.operation is ops.CONVERT and current.operands[0].format is Format.BF16
 
 
 def with_zeros_below(moved: Expression) -> Expression:

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-import numpy as np
-
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.elementary_functions import LARGER, SMALLER
@@ -22,13 +20,13 @@ from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded
 from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.rounded_results import (
+    in_storage,
     moved_by_half,
     normal_single_to_odd,
     single_to_16_bits,
     single_to_odd,
     to_integer,
     to_odd,
-    upper_half,
     with_zeros_below,
 )
 from ogive.numerics.truths import both, either, except_where
@@ -154,23 +152,7 @@ class TestedReals(RealLowering):
         """The result in the format of its element type."""
         if value in self.in_16_bits:
             return self.in_16_bits[value]
-        value = self._canonical(root, value)
-        if storage is Format.BF16 and self._is_in_16_bits(value):
-            return upper_half(node(ops.BITCAST, (value,), None, Format.U32))
-        return value if value.format is storage else node(ops.CONVERT, (value,), None, storage)
-
-    def _is_in_16_bits(self, value: Expression) -> bool:
-        """Whether a float32 has the lower half of a bfloat16: none."""
-        for current in walk(value, operands=lambda n: n.operands[1:] if n.operation is ops.SELECT else ()):
-            if current.operation is ops.CONSTANT:
-                has_none = not np.float32(current.attribute).view(np.uint32) & 0xFFFF
-            elif current.operation is ops.CONVERT:
-                has_none = current.operands[0].format is Format.BF16
-            else:
-                has_none = current.operation is ops.SELECT or current in self.in_16_bits
-            if not has_none:
-                return False
-        return True
+        return in_storage(self._canonical(root, value), storage, self.in_16_bits)
 
     def _condition(self, root: Expression) -> Expression:
         """The truth value that a choice between results depends on."""

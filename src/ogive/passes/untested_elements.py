@@ -13,6 +13,7 @@ from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, constant, depends_on_elements, is_extreme, node, walk
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.rounded_results import (
+    in_storage,
     is_short,
     is_tiny,
     normal_single_to_odd,
@@ -101,8 +102,7 @@ class UntestedElements(RealLowering):
             value = self._as_single(root)
         else:
             value = self._narrowed(root, storage) if storage.bits < m.bits else self.finish(root)
-        value = self._canonical(root, value)
-        return value if storage is value.format else node(ops.CONVERT, (value,), None, storage)
+        return in_storage(self._canonical(root, value), storage)
 
     def _odd(self, root: Expression) -> Expression:
         """The number in one word, which may be rounded to odd once more; with right second words to odd itself."""
