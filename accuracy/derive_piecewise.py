@@ -17,6 +17,9 @@ off the bits already, in the place where the rule adds ``n + 2048`` to them, who
 
 Logarithms have tables of 32 factors c, near 1 / m, and of -log(c), for the numbers m between 0.6875 and 1.375, and a polynomial P
 of r = c m - 1 (`logarithm`). The rule's error is a share of r**2 and a share of the result.
+
+Sines have tables of 32 angles near j pi / 32: pairs of float32 that lie next to the unit circle, and how far their angle is from
+j pi / 32 (`angles`).
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ from derived_tables import Sections, write_or_compare_tables
 from flint import arb, arb_series
 from scipy.special import erf, expit, ndtr
 
-from ogive.numerics.elementary.paired_functions import LEAST_OF_LOG
+from ogive.numerics.elementary.paired_functions import HALF_TURN, LARGEST_TURN, LEAST_OF_LOG
 from ogive.numerics.paired import U, half_unit
 
 COUNT = 32
@@ -672,6 +675,118 @@ def logarithm() -> Sections:
     }
 
 
+#: How many floats on both sides of a sine are looked at, and the step of the table's angles.
+SINES = 1 << 14
+STEP = math.pi / 32
+
+#: How far an angle may lie from its node, which is no multiple of the step.
+REACH = STEP / 2 * (1 + 2.0**-7)
+
+
+def pair_of(j: int) -> tuple[float, float]:
+    """The sine and the cosine of an angle near ``j pi / 32``, as float32 numbers: up to a quarter of pi."""
+    if j == 0:
+        return 0.0, 1.0
+    bits = int(np.float32(math.sin(j * STEP)).view(np.int32)) + np.arange(-SINES, SINES)
+    sines = bits.astype(np.int32).view(np.float32).astype(np.float64)
+    among = []
+    for beside in (-1, 0, 1):
+        nearest = np.sqrt(1 - sines * sines).astype(np.float32)
+        cosines = (nearest.view(np.int32) + beside).astype(np.int32).view(np.float32).astype(np.float64)
+        off = abs(sines * sines + (cosines * cosines - 1)) / 2  # which is exact
+        wrong = off + 3 * U * abs(np.arctan2(sines, cosines) - j * STEP)
+        k = int(np.argmin(wrong))
+        among.append((wrong[k], float(sines[k]), float(cosines[k])))
+    _, sine, cosine = min(among)
+    return sine, cosine
+
+
+def left_by_series(first: int, numbers: Sequence[float]) -> float:
+    """The most that a polynomial of z leaves of the sum of ``(-1)**(k + 1) z**k / (2 k + first)!``, up to the square of `REACH`."""
+    terms = [(-1) ** (k + 1) / arb.fac_ui(2 * k + first) for k in range(12)]
+    for k, c in enumerate(numbers):
+        terms[k] -= arb(c)
+    worst = arb(0)
+    for k in range(256):
+        z = (arb(k) + arb(0.5, 0.5)) / 256 * arb(REACH) ** 2
+        worst = max(worst, arb(upper(sum((c * z**i for i, c in enumerate(terms)), arb(0)))))
+    return upper(worst) + 2.0**-100
+
+
+def angles() -> Sections:
+    """The tables of sines, and what their rule is wrong by: relative to the square of the reduced angle, and beside that.
+
+    With ``z = w**2``, the sine of ``X + w`` is ``S + C w + z (S P(z) + C w Q(z))``, of which the third term is a low word.
+    A result is computed at its lower end: then the third term is smaller by a share of z, and the second part of the angle by
+    as much as makes up for what is wrong beside that. Where C is zero nothing does. There the error is a share of w, and counts
+    where the result is less than 1.
+    """
+    step = arb.pi() / 32
+    first = single(float(step))
+    second = single(float(step - arb(first)))
+    left_of_step = upper(step - arb(first) - arb(second))
+    h, most, least = REACH, LARGEST_TURN + HALF_TURN, 2.0**-12.5  # 1 - z / 2 is rounded to 1 below
+    squares = [h * h * (k + 0.5) / 256 for k in range(256)]
+    share_of_next = sum(z**3 for z in squares) / sum(z**2 for z in squares)
+    p = [-0.5, single(1 / 24 - share_of_next / 720)]
+    q = [single(-1 / 6), single(1 / 120 - share_of_next / 5040)]
+    left_p, left_q = left_by_series(2, p), left_by_series(3, q)
+    nodes, errors = [], []
+    for j in range(-16, 16):
+        sine, cosine = pair_of(min(abs(j), 16 - abs(j)))
+        if abs(j) > 8:
+            sine, cosine = cosine, sine
+        angle = (arb(sine) / arb(cosine)).atan() if cosine else arb.pi() / 2
+        off = upper((arb(sine) ** 2 + arb(cosine) ** 2).sqrt() - 1)
+        offset = single(float(angle - abs(j) * step)) * (1 if j > 0 else -1)
+        reduced = STEP / 2 * (1 + 2.0**-10) + most * abs(second)
+        assert reduced + abs(offset) < h
+        assert j == 0 or reduced * cosine < sine / 2  # so that what S + C w loses is exact
+        # Relative to z: what rounding w and z, P and Q, their products and sums, and the low word adds.
+        share = sine / 2 + cosine * h / 6
+        of_square = U * (sine + cosine * h / 2) + 2 * U * share + half_unit(share)
+        of_square += sine * (half_unit(0.5) + U * h * h / 8) + half_unit(0.5) + sine * left_p
+        of_square += cosine * h * (half_unit(1 / 6) + U / 6 + U * h * h / 40 + left_q)
+        # The rest: what the second part of the angle lacks, and what rounding it adds; the low word, and what C w + S loses.
+        rest = most * abs(second) + abs(offset)
+        lacks = most * (left_of_step + 2.0**-80) + half_unit(max(abs(offset), 2.0**-60)) + half_unit(rest)
+        lost = half_unit(1.0) if sine and cosine else 0.0
+        low = rest * cosine + lost
+        beside = lacks * (cosine + sine * h) + half_unit(max(low, 2.0**-60)) + U * (low + lost) + off
+        if cosine == 0:
+            of_square, beside = of_square + lacks / least, 0.0
+        made_less = beside / (cosine - sine * h) if cosine else 0.0
+        above = 1.03 * made_less * (cosine + sine * h) + beside + 2 * U * low
+        nodes.append((math.copysign(sine, j or -1), cosine, offset, offset + made_less * 1.01, above * 1.01))
+        errors.append((of_square, beside, share, low))
+    of_square, beside, share, low = (1.01 * max(column) for column in zip(*errors, strict=True))
+    names = {
+        "SINES": "S, of angles X near j pi / 32 from -pi/2 on; -0 is -0",
+        "COSINES": "C",
+        "OFFSETS": "X - j pi / 32",
+        "LOWER_OFFSETS": "the same, and what may be wrong",
+        "UPPER_ENDS": "how far the upper end is from the lower one, beside what is relative to z",
+    }
+    numbers = [list(map(single, column)) for column in zip(*nodes, strict=True)]
+    tables = {name: {"what": what, "F32": column} for (name, what), column in zip(names.items(), numbers, strict=True)}
+    ends = [of_square, 2.02 * of_square + 2.02 * U * share]
+    return {
+        "pairs": {
+            **tables,
+            "STEP_OF_ANGLES": {"what": "pi / 32, in two parts", "F32": [first, second]},
+            "SINE_SERIES": {"what": "P and Q", "F32": [*p, *q]},
+            "SINE_ERRORS": {
+                "what": "relative to z and beside it: errors, and low words",
+                "F32": list(map(single, (of_square, beside, share, low))),
+            },
+            "SINE_ENDS": {
+                "what": "relative to z: how much less the lower end is; how far the upper end is from it",
+                "F32": list(map(single, ends)),
+            },
+        }
+    }
+
+
 def sections() -> Sections:
     flint.ctx.prec = BITS
     found = {}
@@ -694,7 +809,7 @@ def sections() -> Sections:
             "shares": [p.share for p in pieces],
             "lacks": [p.lacks for p in pieces] if any(p.lacks for p in pieces) else [],
         }
-    return {"piecewise": found, "pairs": {**tables_of_powers()["pairs"], **logarithm()["pairs"]}}
+    return {"piecewise": found, "pairs": {**tables_of_powers()["pairs"], **logarithm()["pairs"], **angles()["pairs"]}}
 
 
 if __name__ == "__main__":

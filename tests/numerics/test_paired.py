@@ -132,8 +132,8 @@ def balls(name: str, x: np.ndarray, *, of_product: bool) -> list[Any]:
 
 RELATIVE = ("cosh", "exp", "exp2", "logistic")
 BESIDE = (
-    *("acos", "acosh", "asin", "asinh", "atan", "atanh"),
-    *("erf", "erfc", "expm1", "normal_tail", "sinh", "tanh"),
+    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos"),
+    *("erf", "erfc", "expm1", "normal_tail", "sin", "sinh", "tanh"),
 )
 LOGARITHMS = ("log", "log1p", "log2", "log10")
 
@@ -306,8 +306,8 @@ def test_what_is_decided_of_a_random_formula_is_right(seed: int) -> None:
 
 #: Those of all numbers.
 IN_PAIRS = (
-    "asinh atan celu cosh elu erf exp exp2 expm1 gelu hard_mish hard_swish log_sigmoid mish ndtr selu sigmoid sinh softplus "
-    "softsign swish tanh"
+    "asinh atan celu cos cosh elu erf exp exp2 expm1 gelu hard_mish hard_swish log_sigmoid mish ndtr selu sigmoid sin sinh "
+    "softplus softsign swish tanh"
 )
 
 #: Those of numbers between -1 and 1.
@@ -317,7 +317,7 @@ OF_UNIT = ogive.acos, ogive.asin, ogive.atanh
 SELDOM = "hard_mish", "hard_swish"
 
 #: Those with a derivative in pairs.
-WITH_SLOPES = "celu elu exp gelu log_sigmoid selu sigmoid softplus swish tanh"
+WITH_SLOPES = "celu cos elu exp gelu log_sigmoid selu sigmoid sin softplus swish tanh"
 
 #: Formulas that people write.
 WRITTEN = (

@@ -133,6 +133,8 @@ class Paired:
     """Whether the exact number is not zero."""
     may_be_zero: Expression | None = None
     """A number that is zero where the number is, and nowhere else: itself, or a factor, which does not underflow."""
+    turn: Expression | None = None
+    """The number whose sign such a result is turned by, at last."""
     lost: float = 0.0
     """The most that underflow may have taken from the low word."""
     sign: Expression | None = None
@@ -598,7 +600,9 @@ class PairedArithmetic(Machine):
                 undecided = self.not_(self.equal_(value, below))
             if a.is_half:
                 value = self.add_(value, value)
-            if not a.is_nonzero and a.other_end is None:
+            if a.turn is not None:
+                value = self.signed(value, a.turn)
+            elif not a.is_nonzero and a.other_end is None:
                 value = self.make(ops.COPY_SIGN, value, a.sign or self.leading(a))
         if doubts:
             any_bit = reduce(lambda x, y: node(ops.OR, (x, y), None, Format.U32), doubts)
@@ -607,7 +611,9 @@ class PairedArithmetic(Machine):
 
     def _ends(self, a: Paired) -> tuple[Expression, Expression]:
         """The smallest and the largest number that the exact one may be, each rounded once."""
-        if a.other_end is not None and a.factor is not None:
+        if a.other_end is not None and a.factor is None:
+            return self.add_(a.high, a.other_end), self.add_(a.high, low_of(a))
+        if a.other_end is not None:
             # Where the factor is tiny its product lacks bits. Zeros are themselves, with their sign.
             bits = node(ops.BITCAST, (a.high,), None, Format.U32)
             exponent = node(ops.AND, (bits, unsigned(ALL_BUT_TINY)), None, Format.U32)

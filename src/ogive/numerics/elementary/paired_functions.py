@@ -892,6 +892,89 @@ def _log1p(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool
     return replace(found, sign=u.high) if is_result else replace(found, high=m.make(ops.COPY_SIGN, found.high, u.high))
 
 
+#: Angles are reduced by n multiples of pi / 32, where n is smaller. So many make a half turn, and this bit of n says how many.
+LARGEST_TURN = 1 << 13
+HALF_TURN, BIT_OF_HALVES = 32, 5
+
+#: Angles have no larger error, relative to them.
+LARGEST_ERROR_OF_ANGLE = 2.0**-35
+
+
+def _sine(ahead: int, m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    """The sine of an angle that lies so many multiples of pi / 32 further.
+
+    With n the integer nearest to ``32 u / pi`` and L, which is pi / 32 rounded to float32, ``r = u - n L`` is exact: n L is a
+    multiple of 2**-28 where n is not zero, and r is smaller than 2**-4. The rest is what L lacks, n times, and how far the node X
+    is from its multiple of pi / 32. Its sine S and its cosine C are float32 numbers:
+
+        sin(X + w) = S + C r + C rest + z (S P(z) + C w Q(z)),   w = r + rest,   z = w**2
+
+    Of operands near zero S and the rest are zero: then errors are a share of z alone.
+    """
+    u = m.normalised(u)
+    if u.relative > LARGEST_ERROR_OF_ANGLE:
+        raise Unpaired("a sine of a number with an error")
+    is_last = is_result and u.is_single
+    first, second = TABLES["STEP_OF_ANGLES"]
+    middle = m.number(2.0 + (LARGEST_TURN + HALF_TURN // 2 + ahead) * UNIT)
+    shifted = m.fma_(u.high, m.number(m.rounded(Fraction(UNIT) / Fraction(first))), middle)
+    n = m.sub_(shifted, middle)
+    bits = m.bits_(shifted)
+
+    def looked_up(name: str) -> Expression:
+        return node(ops.TABLE, (bits,), TABLES[name], Format.F32)
+
+    sine, cosine, zero = looked_up("SINES"), looked_up("COSINES"), m.number(0.0)
+    r = m.fma_(n, m.number(-first / UNIT), u.high)
+    back = m.fma_(n, m.number(second / UNIT), looked_up("LOWER_OFFSETS" if is_last else "OFFSETS"))
+    is_near_zero = None if ahead else m.equal_(n, zero)
+    if is_near_zero is not None:
+        back = m.select_(is_near_zero, zero, back)
+    if u.low is not None:
+        back = m.sub_(back, u.low)
+    w = m.sub_(r, back)
+    high = m.fma_(cosine, r, sine)
+    lost = m.fma_(cosine, r, m.neg_(m.sub_(high, sine)))
+    rest = m.fma_(m.neg_(back), cosine, lost)
+    z = m.mul_(w, w)
+    p0, p1, q0, q1 = map(m.number, TABLES["SINE_SERIES"])
+    of_square, beside, share, low_beside = TABLES["SINE_ERRORS"]
+    less, above = TABLES["SINE_ENDS"]
+    p = m.fma_(z, p1, p0)
+    p = m.fma_(sine, p, m.number(-less)) if is_last else m.mul_(sine, p)
+    low = m.fma_(z, m.fma_(m.mul_(cosine, w), m.fma_(z, q1, q0), p), rest)
+    zeros = unsigned(0xBFFFFFFF - (2 * LARGEST_TURN - 1))
+    other = node(ops.AND, (node(ops.BITCAST, (shifted,), None, Format.U32), zeros), None, Format.U32)
+    is_inside = node(ops.EQUAL, (other, unsigned(0)), None, Format.BIT)
+    turn = m.from_bits_(m.shift_left_(bits, 31 - BIT_OF_HALVES))
+    found = Paired(
+        high,
+        low=low,
+        interval=Interval(-1.0, 1.0),
+        is_nonzero=u.is_nonzero or bool(ahead),  # where it is zero all the same the bound is not
+        may_be_zero=u.may_be_zero,
+        lost=u.lost + 4 * SMALLEST,
+        where=Conditions(u.where.doubts, (*u.where.holds, is_inside)),
+    )
+
+    def unless_near_zero(value: Expression, otherwise: Expression) -> Expression:
+        return value if is_near_zero is None else m.select_(is_near_zero, otherwise, value)
+
+    if is_last:
+        upper = m.fma_(z, m.number(above), unless_near_zero(m.add_(low, looked_up("UPPER_ENDS")), low))
+        return replace(found, other_end=upper, turn=turn)
+    plus = unless_near_zero(m.bound(beside + m.roundings * U * low_beside), zero)
+    if u.low is not None:
+        plus = m.fma_(m.abs_(u.high), m.bound((u.relative + (m.roundings + 4) * U * U) * SLACK), plus)
+    return replace(
+        found,
+        high=m.signed(high, turn),
+        low=m.signed(low, turn),
+        around=Around(m.bound(of_square + m.roundings * U * share), z, plus),
+        covered=m.roundings,
+    )
+
+
 #: Functions that have a rule for operands between -MOST and MOST alone. Elsewhere elements are undecided.
 LIMITED = frozenset({"cosh", "exp", "expm1", "logistic", "sinh"})
 
@@ -904,6 +987,7 @@ FUNCTIONS_IN_PAIRS: dict[str, Callable[..., Paired]] = {
     "asinh": partial(_odd, ASINH, 4.0),
     "atan": partial(_odd, ATAN, 1.6),
     "atanh": partial(_odd, ATANH, 4.0, steepness=OF_ATANH),
+    "cos": partial(_sine, HALF_TURN // 2),
     "cosh": _cosh,
     "erf": partial(_odd, ERF, 1.0),
     "erfc": _erfc,
@@ -916,6 +1000,7 @@ FUNCTIONS_IN_PAIRS: dict[str, Callable[..., Paired]] = {
     "log10": partial(_log_of_base, LOG_10),
     "logistic": _logistic,
     "normal_tail": _normal_tail,
+    "sin": partial(_sine, 0),
     "sinh": _sinh,
     "tanh": partial(_odd, TANH, 1.0),
 }
