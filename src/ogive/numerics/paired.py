@@ -611,15 +611,15 @@ class PairedArithmetic(Machine):
 
     def _ends(self, a: Paired) -> tuple[Expression, Expression]:
         """The smallest and the largest number that the exact one may be, each rounded once."""
-        if a.other_end is not None and a.factor is None:
-            return self.add_(a.high, a.other_end), self.add_(a.high, low_of(a))
         if a.other_end is not None:
+            if a.factor is None:
+                return self.add_(a.high, a.other_end), self.add_(a.high, low_of(a))
             # Where the factor is tiny its product lacks bits. Zeros are themselves, with their sign.
             bits = node(ops.BITCAST, (a.high,), None, Format.U32)
             exponent = node(ops.AND, (bits, unsigned(ALL_BUT_TINY)), None, Format.U32)
             is_tiny = node(ops.EQUAL, (exponent, unsigned(0)), None, Format.BIT)
-            other, one = (self.fma_(a.high, a.factor, low) for low in (a.other_end, low_of(a)))
-            return self.select_(is_tiny, a.high, other), one
+            other = self.fma_(a.high, a.factor, a.other_end)
+            return self.select_(is_tiny, a.high, other), self.fma_(a.high, a.factor, low_of(a))
         relative = (a.relative + 3 * U * a.share) * SLACK
         beside = a.around.times if a.around is not None else None
         if beside is not None and beside.operation is ops.CONSTANT:
