@@ -124,6 +124,7 @@ SMALL = """
 import threading
 import numpy as np, ogive
 x = np.linspace(-2, 2, 3000, dtype=np.float32)
+large = np.linspace(-7, 7, 64 * 1030, dtype=np.float32).reshape(64, 1030)
 
 def long(x):
     for _ in range(12):
@@ -133,6 +134,7 @@ def long(x):
 def work():
     try:
         found = [f(x) for f in (ogive.operator(long), ogive.softmax, ogive.gelu, ogive.logsumexp)]
+        found.append(ogive.swiglu(large, large[0]))  # by tiles
         print(not any(np.isnan(y).any() for y in found))
     except ogive.errors.OgiveError as error:
         print(error)

@@ -79,17 +79,22 @@ static void run_tile(const grid_context *context, char *const *operands, npy_int
             memset(staged[k].buffer + count * size, 0, (size_t)((padded - count) * size));
         }
     }
-    /* Where all results lie well, undecided elements wait for those of other tiles. */
+    /* Where all results lie well, undecided elements wait for those of other tiles. Else those that wait are computed first, and
+     * this tile's behind it: threads with small stacks have room for one heap. */
     const int first = kernel->inputs;
     const npy_intp behind = (operands[first] - context->operands[first]) / kernel->itemsizes[first];
-    int can_wait = kernel->repair != NULL;
+    int can_wait = 1;
     for (int k = first; k < operand_count; ++k) {
         can_wait &= lies_well[k] && operands[k] - context->operands[k] == behind * kernel->itemsizes[k];
     }
-    if (can_wait) {
+    if (kernel->repair == NULL) {
+        ogive_compute(context->call, pointers, padded, count, context->streams);
+    } else if (can_wait) {
         ogive_compute_tile(context->call, pointers, padded, count, context->streams, behind, found);
     } else {
-        ogive_compute(context->call, pointers, padded, count, context->streams);
+        ogive_end_tiles(context->call, found, context->streams);
+        ogive_compute_tile(context->call, pointers, padded, count, context->streams, 0, found);
+        ogive_end_tiles(context->call, found, context->streams);
     }
     for (int k = kernel->inputs; k < operand_count; ++k) {
         if (!lies_well[k]) {
