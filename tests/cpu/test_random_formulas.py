@@ -72,7 +72,7 @@ def wrong_results(root: Expression, kind: ElementType, tensors: Sequence[np.ndar
 
 
 #: Drawn formulas that had wrong results once: ties beside NaN, signs of zeros, steps beside zero, powers of what is next to 1, and
-#: choices between numbers that are nearly zero. Of 883 and 1095 the enclosure did not see the side of a tie.
+#: choices between numbers that are nearly zero. The enclosure did not see the side of a tie in 883 and 1095.
 FOUND = (327, 411, 619, 789, 883, 895, 958, 1095, 1544, 1589, 1926, 1987)
 
 

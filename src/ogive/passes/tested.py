@@ -85,7 +85,7 @@ class TestedReals(RealLowering):
 
     __test__ = False  # to pytest this is no test
     m: Bounded
-    #: Whether zeros whose sign nobody knows are undecided. Of rows and of float64 they are not looked at.
+    #: Whether zeros whose sign nobody knows are undecided. Rows and float64 do not look at them.
     follows_signs = True
 
     def __init__(

@@ -224,11 +224,6 @@ class Window:
         return 2.0 + self.before * UNIT
 
     @property
-    def zero_bits(self) -> int:
-        """The bits of a number between 2 and that many units more that are zero."""
-        return 0xBFFFFFFF - (self.count - 1)
-
-    @property
     def powers(self) -> tuple[float, ...]:
         """The table of powers, off whose bits n is taken that will be added to them."""
         bits = np.array(TABLES["POWERS"], np.float32).view(np.uint32)
@@ -335,6 +330,12 @@ def _reduced(
     return power, r, rest, shifted
 
 
+def _bits_beyond(shifted: Expression, count: int) -> Expression:
+    """The bits that no number from 2 to so many units more has: 0 of such a number alone. The count is a power of two."""
+    zeros = unsigned(0xBFFFFFFF - (count - 1))
+    return node(ops.AND, (node(ops.BITCAST, (shifted,), None, Format.U32), zeros), None, Format.U32)
+
+
 def _rest_of_one(m: PairedArithmetic, r: Expression, rest: Expression) -> Expression:
     """``exp(r + rest) - 1 - r``."""
     c = m.fma_(m.fma_(r, m.number(TWENTY_FOURTH), m.number(SIXTH)), r, m.number(0.5))
@@ -362,8 +363,7 @@ def _core(
     else:
         c = m.fma_(m.fma_(whole, m.number(TWENTY_FOURTH), m.number(SIXTH)), whole, m.number(0.5))
         q = m.fma_(m.mul_(whole, whole), c, rest)
-    zeros = unsigned(window.zero_bits)
-    other = node(ops.AND, (node(ops.BITCAST, (shifted,), None, Format.U32), zeros), None, Format.U32)
+    other = _bits_beyond(shifted, window.count)
     name = ("wide " if window is WIDE else "") + ("exp" if u.low is None else "exp of two words")
     relative = PAIRED[name] + (INFINITE if window is WIDE else MOST) * u.relative + u.lost
     return _PairedExponential(power, r, q, relative, replace(u.where, doubts=(*u.where.doubts, other)))
@@ -943,9 +943,7 @@ def _sine(ahead: int, m: PairedArithmetic, u: Paired, *, is_result: bool, reache
     p = m.fma_(z, p1, p0)
     p = m.fma_(sine, p, m.number(-less)) if is_last else m.mul_(sine, p)
     low = m.fma_(z, m.fma_(m.mul_(cosine, w), m.fma_(z, q1, q0), p), rest)
-    zeros = unsigned(0xBFFFFFFF - (2 * LARGEST_TURN - 1))
-    other = node(ops.AND, (node(ops.BITCAST, (shifted,), None, Format.U32), zeros), None, Format.U32)
-    is_inside = node(ops.EQUAL, (other, unsigned(0)), None, Format.BIT)
+    is_inside = node(ops.EQUAL, (_bits_beyond(shifted, 2 * LARGEST_TURN), unsigned(0)), None, Format.BIT)
     turn = m.from_bits_(m.shift_left_(bits, 31 - BIT_OF_HALVES))
     found = Paired(
         high,

@@ -463,8 +463,10 @@ static OgiveLoopData loop_of_retry(const OgiveLoopData *loop, npy_intp elements)
 /* After so many undecided rows, groups that follow are retried at once. */
 #define SIGN_OF_MORE 4
 #define GROUPS_RETRIED_AT_ONCE 15
-#define LONGEST_ROW_TO_TRY (1 << 20) /* bounds of what is added up are of as many elements (passes/paired_results.py) */
-#define LONGEST_ROW_OF_SHARES 8192 /* of more products of kept float32 numbers one is often undecided, and with it the row */
+/* Bounds of what is added up are of as many elements (passes/paired_results.py). */
+#define LONGEST_ROW_TO_TRY (1 << 20)
+/* One of more products of kept float32 numbers is often undecided, and with it the row. */
+#define LONGEST_ROW_OF_SHARES 8192
 #define SHORTEST_ROW_TO_REDUCE 64 /* fewer elements take less time than the row's own numbers */
 
 /* Loads wait for stores before them that lie at the same place of another page. So scratch rows lie where the operand lies, and
@@ -1082,7 +1084,8 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
     }
     OgiveLoopData of_retry;
     const int has_shares = kernel->scratches > 0 && kernel->itemsizes[kernel->inputs] > 2;
-    const int has_other_length = count > (has_shares ? LONGEST_ROW_OF_SHARES : LONGEST_ROW_TO_TRY) || (kernel->reduces && count < SHORTEST_ROW_TO_REDUCE);
+    const npy_intp longest = has_shares ? LONGEST_ROW_OF_SHARES : LONGEST_ROW_TO_TRY;
+    const int has_other_length = count > longest || (kernel->reduces && count < SHORTEST_ROW_TO_REDUCE);
     if (has_other_length && may_retry_at_once(&call, kernel)) {
         of_retry = loop_of_retry(loop, all);
         loop = &of_retry;
