@@ -29,6 +29,20 @@ NOT_SERVED = {
     "counted": "a = Shape(x) f = Cast <to = 1> (a) g = ReduceMax <keepdims = 0> (f) y = Mul(x, g)",
 }
 
+#: Nodes beside the batch, whose operands have no axes or axes of fixed lengths.
+BESIDE = {
+    "a number": "t = Exp(q) y = Mul(x, t)",
+    "numbers alone": "t = Exp(q) u = Add(t, q) v = Mul(u, t) n = Neg(x) y = Mul(n, v)",
+    "a number that is a result": "y = Mul(x, q) z = Exp(q)",
+    "a number seen as a row": "a = Unsqueeze(q, zero) b = Tanh(a) y = Mul(x, b)",
+    "a flag": "a = Greater(q, h) y = Where(a, x, o)",
+    "a table": "a = Tanh(w) b = Softmax(a) c = ReduceMax(b, zero) y = Add(x, c)",
+    "a sum": "a = ReduceSum <keepdims = 0> (w) b = Exp(a) y = Mul(x, b)",
+    "a table turned and seen": "a = Exp(w) b = Transpose(a) c = Relu(b) d = ReduceMax(c, zero) y = Add(x, d)",
+    "one element": "a = Exp(o) b = Mul(a, q) y = Mul(x, b)",
+    "nothing": "a = Exp(e) b = ReduceSum <keepdims = 0> (a) y = Add(x, b)",
+}
+
 
 def loaded(nodes, **options):
     text = (HEAD + nodes + " }").replace("> {", ", int64[1] five = {5}> {", 1)
@@ -82,6 +96,39 @@ def test_other_models_are_planned_for_each_length(nodes):
     )
     check(model, plain, lengths, 6)
     assert not any(plan.flexible for plan in plans_of(model))
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+@pytest.mark.parametrize("nodes", BESIDE.values(), ids=BESIDE)
+def test_values_beside_the_batch(nodes, fuse):
+    """A value without axes is no batch, nor is one whose axes are all fixed: one plan serves every length."""
+    results = ["y", "z"] if "z = " in nodes else ["y"]
+    text = f"t (float[B, 6] x, float q, float[6, 6] w, float[1] o, float[0] e) => (float[?, ?] {', float '.join(results)}) "
+    text += f"<float h = {{0.25}}, int64[1] zero = {{0}}> {{ {nodes} }}"
+    model, one_by_one = (ogive.onnx.load(text_model(text, 18), fuse=fuse) for _ in range(2))
+    generator = np.random.default_rng(1)
+    for length in (5, 7, 2, 64, 1, 6, 0, 5):
+        x, q, w, o, e = (
+            generator.standard_normal(shape).astype(np.float32) for shape in ((length, 6), (), (6, 6), 1, 0)
+        )
+        got = model.run({"x": x, "q": q, "w": w, "o": o, "e": e})
+        apart = [one_by_one.run({"x": row[None], "q": q, "w": w, "o": o, "e": e}) for row in x]
+        assert same_bits(got["y"], np.concatenate([x[:0], *(items["y"] for items in apart)]))
+        assert all(same_bits(got[name], items[name]) for name in results[1:] for items in apart)
+    plans = plans_of(model)
+    assert [plan.flexible for plan in plans].count(True) == 1
+    assert len(plans) == 2  # the other one is of no items
+
+
+def test_the_memory_limit_counts_what_lies_beside_a_batch_once():
+    text = "t (float[B, 100] x, float[100] w) => (float[?, ?] y) { a = Exp(w) y = Mul(x, a) }"
+    model = ogive.onnx.load(text_model(text, 18), memory_limit=4400, fuse=False)
+    x = np.ones((10, 100), np.float32)
+    assert model(x[:2], x[0]).shape == (2, 100)
+    assert model(x, x[0]).shape == (10, 100)
+    assert len(plans_of(model)) == 1
+    with pytest.raises(ogive.errors.ModelError, match="memory limit"):
+        model(np.ones((11, 100), np.float32), x[0])
 
 
 def test_a_slice_that_ends_behind_the_batch():

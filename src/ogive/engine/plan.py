@@ -239,7 +239,9 @@ class _Planner:
             for call, ended in zip(self.calls, self.scheduled.ended, strict=True)
             if not self._is_view(call) or call.output.name in read  # of a view of a view only the last is made
         )
-        most = memory_limit // max(sum(map(self._size, self.placed.values())), 1)
+        lasting = sum(self._size(output) for output in self.placed.values() if self._is_of_one_size(output.name))
+        growing = sum(map(self._size, self.placed.values())) - lasting
+        most = max(memory_limit - lasting, 0) // max(growing, 1)
         make_workspace = Workspace if self.batch is None else BatchWorkspace
         counted = (self.batch.length,) if self.batch else self.uniform or ()
         owned = {output.name for call in self.calls if call.kind != "view" for output in call.outputs}
@@ -280,7 +282,11 @@ class _Planner:
     def _task(self, call: Call, results: frozenset[Hashable]) -> Task:
         """A call as the scheduler sees it. A value that is read through a view has no form that a kernel could write."""
         reads = tuple((self._root(name), self._form(name)) for name in call.inputs)
-        temporary = (output for output in call.outputs if output.name in self.placed and output.name not in results)
+        temporary = (
+            output
+            for output in call.outputs
+            if output.name in self.placed and output.name not in results and not self._is_of_one_size(output.name)
+        )
         arrays = tuple(Array(output.name, self._size(output), self._form(output.name)) for output in temporary)
         return Task(reads, arrays, call.kind == "elements")
 
@@ -289,16 +295,20 @@ class _Planner:
         return None if output is None else output[1:]
 
     def _size(self, output: Output) -> int:
-        """The bytes of an array: of one element in a plan for any shape, of one item in one for batches."""
+        """The bytes of an array: of one element in a plan for any shape, of one item of a batch."""
         itemsize = output.dtype.itemsize
         if self.uniform is not None:
             return itemsize
-        if self.batch is not None:
+        if self.batch is not None and self.batch.holds(output.name):
             return itemsize * math.prod(output.shape[1:])
         if output.strides is None or 0 in output.shape:
             return itemsize * math.prod(output.shape)
         # Elements may lie apart.
         return itemsize + sum((n - 1) * stride for n, stride in zip(output.shape, output.strides, strict=True))
+
+    def _is_of_one_size(self, name: Hashable) -> bool:
+        """Whether a value has the same size for all batches; the workspace grows with them and does not hold it."""
+        return self.batch is not None and not self.batch.holds(name)
 
     def _step(self, call: Call, ended: frozenset[Hashable]) -> _Step:
         is_view = self._is_view(call)

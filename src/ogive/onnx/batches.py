@@ -1,6 +1,7 @@
 """The plans that serve other shapes: those of one shape for all values, and those for batches of any length.
 
-In a plan for batches nothing but the first axis of arrays follows from the length.
+In a plan for batches nothing but the first axis of arrays follows from the length. Values without that axis, such as a
+scalar input and what is computed of it, are the same for every length.
 
 The axes of every value are followed through the record of a run, as numbers or as the batch: what a kernel makes of the
 batch and a number other than 1 is refused, and so is what is no longer the first axis. Views are tried with a batch of
@@ -73,8 +74,9 @@ def find_batch(
         batch.axes[name] = _axes(value.shape, is_batch=number in batch.inputs)
     batch.axes.update((name, array.shape) for name, array in record.fixed.items())
     for call in record.calls:
-        found = _of_kernel(batch, call) if call.is_kernel else _of_view(batch, record, call)
-        if not found:
+        if not any(map(batch.holds, call.inputs)):  # nothing that it makes follows from the length
+            batch.axes.update((output.name, output.shape) for output in call.outputs)
+        elif not (_of_kernel(batch, call) if call.is_kernel else _of_view(batch, record, call)):
             return None
     return batch
 
@@ -113,6 +115,7 @@ def _of_inputs(given: Sequence[Any], declared: Sequence[Declared]) -> Batch | No
 
 
 def _of_kernel(batch: Batch, call: Call) -> bool:
+    """Whether a kernel of a batch makes batches, whatever the length."""
     operands = [batch.axes[name] for name in call.inputs]
     rank = max(len(axes) for axes in operands)
     joined: list[int | None] = []
@@ -121,13 +124,10 @@ def _of_kernel(batch: Batch, call: Call) -> bool:
         if None in sizes and not sizes <= {None, 1}:
             return False
         joined.append(None if None in sizes else max(size for size in sizes if size is not None))
-    if None in joined[1:] or (call.kind == "rows" and joined[-1] is None):
+    if joined[0] is not None or None in joined[1:] or (call.kind == "rows" and rank == 1):
         return False
-    for output in call.outputs:
-        if len(output.shape) != rank:
-            return False
-        batch.axes[output.name] = _axes(output.shape, is_batch=joined[0] is None)
-    return all(batch.holds(output.name) for output in call.outputs)  # what is of no batch has another size
+    batch.axes.update((output.name, _axes(output.shape, is_batch=True)) for output in call.outputs)
+    return all(len(output.shape) == rank for output in call.outputs)
 
 
 def _of_view(batch: Batch, record: Record, call: Call) -> bool:
@@ -136,11 +136,8 @@ def _of_view(batch: Batch, record: Record, call: Call) -> bool:
         return False
     source, *others = call.inputs
     name, shape, *_ = call.output
-    if any(other not in record.fixed for other in others):
+    if not batch.holds(source) or any(other not in record.fixed for other in others):
         return False
-    if not batch.holds(source):
-        batch.axes[name] = shape
-        return True
     if not shape or shape[0] != batch.length or not math.prod(shape):
         return False
     if source not in batch.tried and not batch.try_root(source, call):
