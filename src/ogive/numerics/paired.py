@@ -129,16 +129,17 @@ class Paired:
     """The low word at the other end of the interval that the number lies in; then ``low`` is that of one end, and the leading
     factor says by its size where underflow may show."""
     interval: Interval = EVERYTHING
+    """Where the number lies, before its turn."""
     is_nonzero: bool = False
     """Whether the exact number is not zero."""
     may_be_zero: Expression | None = None
     """A number that is zero where the number is, and nowhere else: itself, or a factor, which does not underflow."""
     turn: Expression | None = None
-    """The number whose sign such a result is turned by, at last."""
+    """The number whose sign its words and its interval lack: where it is negative the number is opposite to them."""
     lost: float = 0.0
     """The most that underflow may have taken from the low word."""
     sign: Expression | None = None
-    """The number whose sign a result has that may be zero; None: that of the leading part."""
+    """The number whose sign this has where the leading part may be zero; None: that of the leading part."""
     is_power: bool = False
     """Whether this is a power of two."""
     is_quotient: bool = False
@@ -234,7 +235,7 @@ class PairedArithmetic(Machine):
 
     def as_words(self, a: Paired) -> Paired:
         """The number as ``high + low``, or high alone."""
-        self._refuse_ends(a)
+        a = self.settled(a)
         if a.factor is None and a.scale is None:
             return a
         if a.factor is None:
@@ -251,9 +252,19 @@ class PairedArithmetic(Machine):
         a = self.with_roundings(a, 1)
         return replace(a, high=high, factor=None, scale=None, low=rest, share=share, relative=relative, lost=lost)
 
-    def _refuse_ends(self, *among: Paired) -> None:
-        if any(n.bias or n.other_end is not None for n in among):
+    def settled(self, a: Paired) -> Paired:
+        """The number with its sign in its words, and both ends in one bound: other numbers are computed of no other."""
+        if a.bias or a.other_end is not None or a.is_half:
             raise Unpaired("more is computed of a number that is an end of an interval")
+        if a.turn is not None:
+            low = None if a.low is None else self.signed(a.low, a.turn)
+            lies = a.interval | -a.interval
+            a = replace(a, high=self.signed(a.high, a.turn), low=low, interval=lies, turn=None)
+        if a.sign is not None:
+            if a.factor is not None:
+                raise Unpaired("a product whose sign is another number's")
+            a = replace(a, high=self.make(ops.COPY_SIGN, a.high, a.sign), sign=None)
+        return a
 
     def with_roundings(self, a: Paired, count: int) -> Paired:
         """The number after its low word is rounded some times."""
@@ -300,10 +311,25 @@ class PairedArithmetic(Machine):
     # ---- operations
 
     def negate(self, a: Paired) -> Paired:
-        low = None if a.low is None else self.neg_(a.low)
-        return replace(a, high=self.neg_(a.high), low=low, interval=-a.interval)
+        sign = None if a.sign is None else self.neg_(a.sign)
+        if a.turn is not None:
+            return replace(a, turn=self.neg_(a.turn), sign=sign)
+        low, other_end = (None if x is None else self.neg_(x) for x in (a.low, a.other_end))
+        return replace(
+            a,
+            high=self.neg_(a.high),
+            low=low,
+            other_end=other_end,
+            interval=-a.interval,
+            sign=sign,
+            is_power=False,
+        )
 
     def absolute(self, a: Paired) -> Paired:
+        if a.turn is not None:
+            a = replace(a, turn=None, sign=None)
+            if a.interval.low >= 0:
+                return replace(a, sign=self.number(0.0))
         if a.interval.low > 0 or (a.interval.low == 0 and a.is_nonzero):  # 0 may be -0
             return a
         if a.interval.high < 0:
@@ -322,7 +348,7 @@ class PairedArithmetic(Machine):
         a, b = self.as_words(a), self.as_words(b)
         for one, other in ((a, b), (b, a)):
             if one.is_single and one.high is self.number(0.0):  # which makes 0 of -0
-                return replace(other, high=self.add_(other.high, one.high), sign=None, where=joined(a, b))
+                return replace(other, high=self.add_(other.high, one.high), where=joined(a, b))
         if min(a.interval.low, b.interval.low) < 0 < max(a.interval.high, b.interval.high):
             return self._sum_of_both_signs(a, b)
         sums = sum(n.low is not None for n in (a, b))
@@ -392,7 +418,7 @@ class PairedArithmetic(Machine):
         for one, other in ((a, b), (b, a)):
             if one.is_one:
                 return other
-        self._refuse_ends(a, b)
+        a, b = self.settled(a), self.settled(b)
         for one, other in ((a, b), (b, a)):
             if one.is_power:
                 return self._scaled(other, one)
@@ -600,10 +626,11 @@ class PairedArithmetic(Machine):
                 undecided = self.not_(self.equal_(value, below))
             if a.is_half:
                 value = self.add_(value, value)
-            if a.turn is not None:
-                value = self.signed(value, a.turn)
-            elif not a.is_nonzero and a.other_end is None:
+            if a.turn is None and not a.is_nonzero and a.other_end is None:
                 value = self.make(ops.COPY_SIGN, value, a.sign or self.leading(a))
+        if a.turn is not None:
+            is_magnitude = a.interval.low >= 0
+            value = self.make(ops.COPY_SIGN, value, a.turn) if is_magnitude else self.signed(value, a.turn)
         if doubts:
             any_bit = reduce(lambda x, y: node(ops.OR, (x, y), None, Format.U32), doubts)
             undecided = either(undecided, self.not_(node(ops.EQUAL, (any_bit, unsigned(0)), None, Format.BIT)))

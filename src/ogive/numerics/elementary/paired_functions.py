@@ -533,10 +533,11 @@ def _with_sign(m: PairedArithmetic, size: Paired, u: Paired, *, is_result: bool)
     """The number with the sign of u."""
     if u.interval.low >= 0:
         return size
-    size = replace(size, interval=Interval(-size.interval.high, size.interval.high if u.interval.high > 0 else 0.0))
+    found = replace(size, turn=u.high)
     if is_result:
-        return replace(size, sign=u.high)
-    return replace(size, high=m.signed(size.high, u.high), low=m.signed(low_of(size), u.high))
+        return found
+    lies = Interval(-size.interval.high, size.interval.high if u.interval.high > 0 else 0.0)
+    return replace(m.settled(found), interval=lies)
 
 
 def _not_beyond(m: PairedArithmetic, u: Paired, most: float) -> Paired:
@@ -671,7 +672,7 @@ def soft_sign(m: PairedArithmetic, x: Paired) -> Paired:
     w = m.exactly(m.smaller_(m.number(NEXT_TO_ONE), m.abs_(x.high)), Interval(0.0, NEXT_TO_ONE))
     w = replace(w, may_be_zero=x.high)
     found = m.multiply(w, m.reciprocal(m.add(m.constant(1.0), w)))
-    return replace(found, sign=x.high, interval=Interval(0.0, 1.0), where=x.where)
+    return replace(found, turn=x.high, interval=Interval(0.0, 1.0), where=x.where)
 
 
 def slope_of_gate(table: Piecewise, m: PairedArithmetic, x: Paired) -> Paired:
