@@ -37,8 +37,8 @@ def test_the_documents_stay_short():
     """Each page answers one question; tables that are looked up lie in a folder of their own."""
     pages = list((ROOT / "docs").glob("*.md"))
     words = [word for page in pages for word in page.read_text(encoding="utf-8").split() if re.search(r"\w", word)]
-    assert 0 < len(pages) <= 22
-    assert len(words) <= 20_000
+    assert 0 < len(pages) <= 25
+    assert len(words) <= 23_000
 
 
 def named_commands():

@@ -1,9 +1,8 @@
-"""Models that torch.fx traces, and that torch.onnx.export writes."""
+"""Models that torch.fx traces."""
 
 import copy
 import pickle
 
-import numpy as np
 import pytest
 
 import ogive
@@ -51,51 +50,6 @@ def test_a_parameter_that_is_traced():
 
     x, alpha = torch.tensor([-1.0, 2.0]), torch.tensor(1.5)
     assert torch.equal(torch.fx.symbolic_trace(function)(x, alpha), function(x, alpha))
-
-
-# torch's own table of operators copies what is deprecated.
-@pytest.mark.matrix(share=2)
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-@pytest.mark.parametrize("accuracy", ["exact", "fast"])
-def test_the_onnx_exporter(given, accuracy):
-    pytest.importorskip("onnxscript", reason="onnxscript is not installed")
-    network, x, slope = given
-    network = ogive.torch.replace(network, accuracy=accuracy).eval()
-    network.layer = torch.nn.Identity()  # Ogive has no matrix products
-    table = ogive.torch.onnx_translations()
-    slope = slope.detach()
-    program = torch.onnx.export(network, (x, slope), dynamo=True, custom_translation_table=table, verbose=False)
-    model = program.model_proto
-    assert {node.domain for node in model.graph.node} == {""}
-    ran = ogive.onnx.load(model)(x.numpy(), slope.numpy())
-    np.testing.assert_allclose(ran, network(x, slope).detach().numpy(), rtol=1e-6)
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-def test_the_onnx_exporter_takes_operators_of_ones_own():
-    pytest.importorskip("onnxscript", reason="onnxscript is not installed")
-
-    @ogive.operator
-    def bent_for_export(x, *, slope=0.1):
-        return ogive.formula.where(x >= 0, x, slope * x)
-
-    bent = ogive.torch.wrap(bent_for_export)
-
-    class Bent(torch.nn.Module):
-        def forward(self, x):
-            return bent(x, slope=0.5)
-
-    x = torch.tensor([-10.0, 10.0])
-    table = ogive.torch.onnx_translations()
-    program = torch.onnx.export(Bent().eval(), (x,), dynamo=True, custom_translation_table=table, verbose=False)
-    assert ogive.onnx.load(program.model_proto)(x.numpy()).tolist() == [-5.0, 10.0]
-
-
-def test_the_table_has_every_operator_and_no_gradient():
-    pytest.importorskip("onnxscript", reason="onnxscript is not installed")
-    names = {entry.name() for entry in ogive.torch.onnx_translations()}
-    assert {f"ogive::{name}" for name in ogive.catalog.OPERATORS} <= names
-    assert not any("_vjp" in name for name in names)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,8 @@ with needed("ogive.torch", "torch", "torch"):
 from ogive.torch import nn
 from ogive.torch.functional_mode import functional_mode
 from ogive.torch.inductor import inductor_options
-from ogive.torch.models import onnx_translations, replace
+from ogive.torch.models import replace
+from ogive.torch.onnx_nodes import onnx_translations
 from ogive.torch.tensor_functions import wrap
 
 __all__ = [
