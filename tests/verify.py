@@ -1,7 +1,8 @@
 """The definition of a well-formed graph: conditions that hold for every node, and the rule of each kind of node.
 
 Tests run it after every pass, so that a pass which breaks a graph is named at once. For programs it also says whether
-a result depends on an estimate, whose bits differ from machine to machine, without a test that sees the estimate too.
+a result depends on an estimate, whose bits differ from machine to machine, without a test that sees the estimate too; and
+whether a product or a quotient has a subnormal constant, which takes some processors a hundred cycles.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from ogive import operations as ops
 from ogive.errors import OgiveError
-from ogive.expression import Expression, walk
+from ogive.expression import Expression, Format, walk
 from ogive.operations import OPERATIONS
 from ogive.program import Program
 
@@ -43,6 +45,7 @@ def verify_program(program: Program) -> None:
     """The same of all graphs of a program; and of results that could differ between machines."""
     verify(*program.roots, stage="primitive")
     verify(*program.tests, stage="primitive")
+    _verify_constants(program)
     if program.paired is not None:
         verify_program(program.paired)
     _verify_estimates("results", program.results, program.undecided)
@@ -60,3 +63,19 @@ def _verify_estimates(what: str, results: Sequence[Expression], test: Expression
     for current in walk(*results):
         if OPERATIONS[current.operation].is_estimate and current not in seen:
             raise MalformedGraph(f"{what} depend on {current.operation}, which no rounding test sees")
+
+
+def _verify_constants(program: Program) -> None:
+    """No subnormal constant is an operand where processors take microcode for it. Bounds of float64 results are as small."""
+    smallest = {Format.F32: 2.0**-126, Format.F64: 2.0**-1022}
+    path = program.fast_path
+    fast = () if path is None else (path.limit, *path.results)
+    for current in walk(*program.roots, *program.tests, *fast):
+        least = smallest.get(current.format)
+        if least is None or current.operation not in (ops.FMA, ops.MULTIPLY, ops.DIVIDE):
+            continue
+        if current.format is Format.F64 and any(output.name == "float64" for output in program.outputs):
+            continue
+        constants = [n.attribute for n in current.operands if n.operation is ops.CONSTANT]
+        if len(constants) < len(current.operands) and any(0 < abs(value) < least for value in constants):
+            raise MalformedGraph(f"{current.operation} has the subnormal constant {min(map(abs, constants))}")

@@ -65,6 +65,19 @@ def test_results_that_depend_on_the_machine_are_named():
         verify_program(Program((kind,), (kind,), (single,), (stage,)))
 
 
+def test_subnormal_constants_are_named():
+    """As operands of products they take some processors a hundred cycles."""
+    for name, form, size in (("float32", Format.F32, 2.0**-140), ("float32", Format.F64, 2.0**-1070)):
+        kind, x = ELEMENT_TYPES[name], node("input", (), 0, form)
+        tiny, half = (node("constant", (), value, form) for value in (size, 0.5))
+        bad = node("fma", (x, x, tiny), None, form), node("multiply", (x, tiny), None, form)
+        for each in (*bad, node("divide", (tiny, x), None, form)):
+            with pytest.raises(MalformedGraph, match="has the subnormal constant"):
+                verify_program(Program((kind,), (kind,), (each,)))
+        for each in (node("add", (x, tiny), None, form), node("multiply", (tiny, half), None, form)):
+            verify_program(Program((kind,), (kind,), (each,)))
+
+
 def test_every_operation_has_a_rule_at_each_of_its_stages():
     for row in OPERATIONS.values():
         assert (row.in_formulas is not None) == (row.stages in ("formula", "both")), row

@@ -130,8 +130,15 @@ def test_the_exact_value_of_a_random_formula_lies_within_its_bound(seed: int, dt
 def test_a_bound_that_float32_lacks_is_rounded_upwards() -> None:
     m = Short(Format.BF16)
     assert m.number(1 + 2.0**-30).attribute == 1 + 2.0**-23
-    assert m.number(2.0**-160).attribute == 2.0**-149
     assert m.number(0.5).attribute == 0.5
+
+
+def test_bounds_are_no_subnormal_numbers_and_constants_of_a_formula_stay() -> None:
+    for goal, least in ((Format.BF16, 2.0**-100), (Format.F16, 2.0**-60)):
+        m = Short(goal)
+        assert m.number(2.0**-160).attribute == m.number(2.0**-110).attribute == least
+        assert m.wide(2.0**-110).high.attribute == 2.0**-110
+        assert m.wide(-(2.0**-110)).high.attribute == -(2.0**-110)
 
 
 def test_constants_are_normal_numbers() -> None:

@@ -37,8 +37,9 @@ __all__ = ["LOST", "NEXT_TO_NOTHING", "UNSEEN", "Bounded", "exact_operand", "exa
 #: Truth values of truth values.
 TRUTHS_OF_TRUTHS = frozenset({ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT})
 
-#: The loss by underflow, and more.
-LOST = 2.0**-1070
+#: The loss by underflow, and more: for results of float64, and for others. A subnormal addend of an FMA takes some processors 150
+#: cycles.
+LOST, LOST_OF_SHORTER = 2.0**-1070, 2.0**-1000
 
 #: A number that underflows on the way to a result of float64 that does not: less shows in the very smallest numbers alone. And up to
 #: which size a factor makes no more of it than that.
@@ -65,8 +66,6 @@ class Bounded(Totals):
     computes_in = Format.F64
     #: Static bounds up to this need not run beside the value.
     next_to_nothing = NEXT_TO_NOTHING
-    #: The loss by underflow, and more.
-    lost = LOST
 
     def __init__(
         self,
@@ -106,6 +105,8 @@ class Bounded(Totals):
         """Whether bounds say which numbers are vast or NaN (beyond_range.py). Else these are in doubt."""
         #: The share that a bound with a static part becomes where one has to be relative.
         self.share_of_static = 2.0**-64
+        #: The loss by underflow, and more.
+        self.lost = LOST if of_doubles else LOST_OF_SHORTER
         if of_doubles:
             self.share_of_static = 2.0**-110 if self.is_long else 2.0**-80
         self.doubts: dict[Expression, Expression] = {}

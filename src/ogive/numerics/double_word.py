@@ -235,7 +235,11 @@ class Arithmetic(Machine):
         assert a.exponent is not None
         # A number of the same sign whose last bit has the place of a subnormal result's last bit.
         splitter = self.make(ops.COPY_SIGN, self.number(self.smallest_normal), a.high)
-        splitter = self.scale_(splitter, self.neg_(a.exponent))
+        back, zero = self.neg_(a.exponent), self.number(0.0)
+        back = self.select_(
+            self.less_(back, zero), zero, back
+        )  # what is made larger is not subnormal, nor is the splitter
+        splitter = self.scale_(splitter, back)
         upper = self.sub_(self.add_(a.high, splitter), splitter)
         lower = self.add_(self.sub_(a.high, upper), self.low_part(a))
         once = self.add_(self.scale_(upper, a.exponent), self.scale_(lower, a.exponent))

@@ -73,9 +73,10 @@ SLACK = 1 + 2.0**-7
 #: How many roundings of low words bounds cover, the fewest that suffice.
 ROUNDINGS = 1, 3, 8
 
-#: The error by underflow, and what a result is taken to have lost by it at least. For a result that may be zero it is no more than a
-#: multiple of what is zero then: it may have lost half as many of the smallest numbers.
-SMALLEST, LOST = 2.0**-149, 2.0**-140
+#: The error by underflow, the most that a number may have lost by it, and what a result is taken to have lost. That is a normal
+#: number: a subnormal addend of an FMA takes some processors 150 cycles. For a result that may be zero it is no more than a multiple
+#: of what is zero then: it may have lost half as many of the smallest numbers.
+SMALLEST, MOST_LOST, LOST = 2.0**-149, 2.0**-140, 2.0**-126
 MULTIPLE = 64
 
 
@@ -290,7 +291,7 @@ class PairedArithmetic(Machine):
 
     def _firm(self, a: Paired, factor: Paired) -> Paired:
         """The number where underflow does not show in its product: where it is not tiny, unless the factor is moderate."""
-        if not a.lost or a.lost * factor.interval.largest_magnitude <= LOST / 4:
+        if not a.lost or a.lost * factor.interval.largest_magnitude <= MOST_LOST / 4:
             return a
         found = replace(a, relative=a.relative + a.lost / NOT_TINY, lost=0.0)
         if a.interval.smallest_magnitude >= NOT_TINY * SLACK:
@@ -470,7 +471,7 @@ class PairedArithmetic(Machine):
         if around is not None:
             around = replace(around, base=self.mul_(around.base, by), plus=self.mul_(around.plus, by))
         lost = power.interval.largest_magnitude * a.lost + 2 * SMALLEST
-        if lost > LOST:
+        if lost > MOST_LOST:
             raise Unpaired("underflow shows in a product")
         return replace(
             a,
@@ -487,7 +488,7 @@ class PairedArithmetic(Machine):
     def _lost_of_product(self, a: Paired, b: Paired) -> float:
         of_both = [x.lost * y.interval.largest_magnitude for x, y in ((a, b), (b, a)) if x.lost]
         found = sum(of_both, 0.0 if a.scale is not None or b.scale is not None else 2 * SMALLEST) * SLACK
-        if found > LOST:
+        if found > MOST_LOST:
             raise Unpaired("underflow shows in a product")
         return found
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from ogive import operations as ops
-from ogive.expression import Expression, Format, depends_on_elements
+from ogive.expression import Expression, Format, depends_on_elements, node
 from ogive.numerics.bound import Bound
 from ogive.numerics.bounded import Bounded
 from ogive.numerics.double_word import DoubleWord
@@ -62,6 +62,8 @@ class Short(Bounded):
         self.useful = 2.0**-14
         self.safe, self.small = 2.0**127, self.smallest_normal
         self.lost = 2.0**-149
+        #: No constant bound is smaller, nor is a product of it subnormal: such an operand takes some processors 150 cycles.
+        self.least_bound = 2.0**-60 if goal is Format.F16 else 2.0**-100
         self.factors: dict[Expression, Factors] = {}
         """The rounded products of exact numbers, and their quotients by what is the same for all elements."""
         #: Next to the smallest number of the goal this is nothing, and where it is multiplied it still may be.
@@ -73,7 +75,9 @@ class Short(Bounded):
         return self.goal is Format.BF16
 
     def number(self, value: float | Fraction) -> Expression:
-        """A constant; a bound that is no number of float32 is rounded upwards."""
+        """A constant; a bound that is tiny or no number of float32 is rounded upwards."""
+        if isinstance(value, float) and 0 < value < self.least_bound:
+            value = self.least_bound
         if isinstance(value, float) and not self.holds(value):
             with np.errstate(all="ignore"):  # the caller's modes are for the caller's numbers
                 nearest = np.float32(value) if value < self.largest else np.float32(math.inf)
@@ -85,6 +89,9 @@ class Short(Bounded):
         size = abs(float(value))
         if 0 < size < math.inf and not self.smallest_normal <= size < self.safe:
             raise TooShort(f"{float(value)} is no normal number of float32")
+        if 0 < size < self.least_bound:  # a number, which `number` would take for a bound
+            high = self.rounded(Fraction(value))
+            return DoubleWord(node(ops.CONSTANT, (), high, self.format), interval=Interval.around(high))
         return super().wide(value)
 
     def moderate(self, a: DoubleWord) -> DoubleWord:

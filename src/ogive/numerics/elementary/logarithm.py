@@ -159,7 +159,7 @@ def log1p(m: Arithmetic, x: DoubleWord) -> DoubleWord:
             power = m.shift_left_(k_bits, m.precision - 1)
             scale = m.from_bits_(_subtract(m.whole(m.bias << (m.precision - 1)), power))
         else:
-            scale = m.scale_(one, m.neg_(k))
+            scale = m.scale_(one, m.neg_(_of_finite(m, k)))
     offset = m.sub_(scale, one)
     if m.is_long:
         scaled = m.mul_(x.high, scale), m.mul_(m.low_part(x), scale)
@@ -217,7 +217,7 @@ def reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, Expression | None
     f_low = None
     if low is not None:
         # abs(f) >= abs(low / 2**k) unless f is zero: f is a difference of neighbours or more.
-        f, f_low = m.fast_two_sum(f, m.scale_(low, m.neg_(k)))
+        f, f_low = m.fast_two_sum(f, m.scale_(low, m.neg_(_of_finite(m, k))))
     if offset is not None:
         k = m.sub_(k, offset)
     return f, f_low, k
@@ -226,6 +226,11 @@ def reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, Expression | None
 def _exponent(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
     """k, as an integer and as a number: the exponent of x / sqrt(1/2)."""
     return _exponent_of_bits(m, _subtract(m.bits_(x), m.whole(ROOT_HALF)))
+
+
+def _of_finite(m: Arithmetic, k: Expression) -> Expression:
+    """The exponent, or zero where it is that of no finite positive number: its inverse would underflow, which takes time."""
+    return m.select_(m.less_(k, m.number(m.bias + 1.0)), k, m.number(0.0))
 
 
 def _exponent_of_bits(m: Arithmetic, bits: Expression) -> tuple[Expression, Expression]:
