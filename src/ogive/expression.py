@@ -288,7 +288,7 @@ def node(operation: Operation, operands: tuple[Expression, ...], attribute: Any,
                 set_slot(found, "operands", operands)
                 set_slot(found, "attribute", attribute)
                 set_slot(found, "format", form)
-                _table[key] = found
+                found = _table.setdefault(key, found)  # a signal handler may have been here meanwhile
     return found
 
 

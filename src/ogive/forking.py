@@ -3,7 +3,7 @@
 A child process has one thread, the one that forked, and a copy of every lock. A lock that another thread held at that
 moment would stay locked in the child for ever. So a fork waits for the end of what cannot be copied half-done: compiling
 (`no_fork`), and modules that are being loaded, whose locks are Python's. The child makes the locks of all other
-objects (`lock`) anew.
+objects (`lock`) anew, unless the thread that forked has them itself.
 
 runtime/native/fork.c does this, because Ctrl-C would break off a hook that is written in Python.
 """
@@ -31,7 +31,8 @@ no_fork = _thread.RLock()
 LONGEST_WAIT = 10.0
 
 _held: list[Any] = [no_fork]
-_locks: set[weakref.ref[Any]] = set()
+#: A dictionary, because going through one needs no memory.
+_locks: dict[weakref.ref[Any], None] = {}
 
 
 def hold_over_fork(other: Any) -> None:
@@ -40,13 +41,14 @@ def hold_over_fork(other: Any) -> None:
         _held.append(other)
 
 
-def lock() -> _thread.LockType:
-    """A lock that is not locked in the child of a fork.
+def lock() -> Any:
+    """A lock that is not locked in the child of a fork, unless by the thread that forked.
 
-    The data that it guards must be in order between any two Python instructions, as a dictionary with finished entries is.
+    The data that it guards must be in order between any two Python instructions, as a dictionary with finished entries is:
+    the thread that has the lock may take it again, in a signal handler.
     """
-    made = _thread.allocate_lock()
-    _locks.add(weakref.ref(made, _locks.discard))
+    made = _thread.RLock()
+    _locks[weakref.ref(made, _locks.pop)] = None
     return made
 
 

@@ -101,13 +101,31 @@ def hold():
 thread = threading.Thread(target=hold)
 thread.start()
 held.wait()
-child = fork(lambda: lock.acquire(timeout=5) and not lock.acquire(timeout=0), 10)
-print(statuses([child]), lock.locked())
+child = fork(lambda: lock.acquire(timeout=5), 10)
+print(statuses([child]), lock.acquire(timeout=0))
 over.set()
 thread.join()
-print(lock.locked())
+print(lock.acquire(timeout=0))
 """
-    assert run(code) == (0, "[0] True\nFalse", "")
+    assert run(code) == (0, "[0] False\nTrue", "")
+
+
+def test_a_lock_of_the_thread_that_forks_stays_its_own():
+    """A signal handler forks in the middle of a formula that is traced, and both processes go on with it."""
+    code = """
+lock = forking.lock()
+def is_held_by_this_thread_alone():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(lock.acquire(timeout=0)))
+    thread.start()
+    thread.join()
+    lock.release()
+    return found == [False]
+with lock, lock:
+    child = fork(lambda: is_held_by_this_thread_alone() and is_held_by_this_thread_alone(), 10)
+    print(statuses([child]))
+"""
+    assert run(code) == (0, "[0]", "")
 
 
 def test_a_thread_may_fork_while_it_holds_the_compiler_itself():
@@ -161,7 +179,7 @@ def test_a_cached_property_is_computed_once():
     assert (thing.value, thing.value, thing.calls) == (7, 7, 1)
     assert isinstance(Thing.value, forking.cached_property)
     assert Thing.value.__doc__ == "A value."
-    assert isinstance(forking.lock(), type(threading.Lock()))
+    assert isinstance(forking.lock(), type(threading.RLock()))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are counted in /proc")
@@ -368,3 +386,137 @@ def test_a_lock_that_is_gone_is_forgotten():
     assert len(forking._locks) == before + 1
     del made
     assert len(forking._locks) == before
+
+
+#: Two threads share out arrays with elements that only `decide` decides, and forks happen there: in the caller, or in the worker.
+FORK_INSIDE_A_CALL = """
+from dataclasses import replace
+from ogive.runtime.kernels import make_ufunc
+from tests.cpu.test_retry import chain
+
+ogive.set_num_threads(2)
+parent, caller, children, may_fork = os.getpid(), threading.get_ident(), [], [True]
+
+def may_fork_here(*, in_worker=False):
+    found = os.getpid() == parent and (threading.get_ident() != caller) == in_worker and may_fork[0]
+    may_fork[0] &= not found
+    return found
+
+def calls(decide, repetitions=1):
+    f = make_ufunc("f", replace(chain(retried=False), decide=decide))
+    for repetition in range(repetitions):
+        x = 12 + 64 * repetition + (np.arange(1 << 21, dtype="f4") // 32768)  # so Python is asked 64 times, by both threads
+        x[:4096] = 1  # the first ones are computed before the rest is shared out
+        right = np.where(x > 1, 7 * x, 2 * x)
+        may_fork[0] = True
+        f(x, out=x)  # results lie over operands: no piece can be computed twice
+        is_right = (x == right).all()
+        if os.getpid() != parent:
+            os._exit(not is_right)
+        assert is_right
+    return statuses(children)
+"""
+
+
+@pytest.mark.parametrize("holds_lock", [False, True], ids=["", "with a lock that the worker needs"])
+def test_a_fork_inside_a_call(holds_lock):
+    """The child has no workers: their pieces are finished before the fork, and it does all others."""
+    code = """
+lock = forking.lock()
+def decide(operands, _):
+    with lock:
+        if may_fork_here():
+            pid = os.fork()
+            if pid == 0:
+                signal.alarm(20)
+            else:
+                children.append(pid)
+    return (7 * operands[0],)
+print(calls(decide, 4))
+"""
+    code = code if holds_lock else code.replace("with lock", "if True")
+    assert run(FORK_INSIDE_A_CALL + code) == (0, "[0, 0, 0, 0]", "")
+
+
+def test_a_call_inside_the_call_that_a_child_continues():
+    """It must not take the shares of the job that is under way."""
+    code = """
+y = np.linspace(-4, 4, 1 << 20, dtype="f4")
+expected = ogive.tanh(y)
+def decide(operands, _):
+    if may_fork_here():
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(20)
+            assert np.array_equal(ogive.tanh(y), expected)
+        else:
+            children.append(pid)
+    return (7 * operands[0],)
+print(calls(decide, 3))
+"""
+    assert run(FORK_INSIDE_A_CALL + code) == (0, "[0, 0, 0]", "")
+
+
+def test_a_fork_that_nobody_announces_is_an_error_in_the_child():
+    """C code that forks runs no hook of Python, so nobody waits for the worker."""
+    code = """
+import ctypes
+decided, forked = threading.Event(), threading.Event()
+fork_in_c = ctypes.PyDLL(None).fork
+def decide(operands, _):
+    if threading.get_ident() != caller:
+        decided.set()
+        forked.wait(10)
+    elif may_fork_here() and decided.wait(10):
+        pid = fork_in_c()
+        if pid == 0:
+            signal.alarm(20)
+        else:
+            children.append(pid)
+            forked.set()
+    return (7 * operands[0],)
+try:
+    print(calls(decide))
+except RuntimeError as error:
+    os._exit("forked inside this call" not in str(error))
+"""
+    assert run(FORK_INSIDE_A_CALL + code) == (0, "[0]", "")
+
+
+def test_a_fork_in_a_worker_leaves_a_child_that_ends():
+    """Its only thread has no call to return to."""
+    code = """
+def decide(operands, _):
+    if may_fork_here(in_worker=True):
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(20)
+        else:
+            children.append(pid)
+    elif threading.get_ident() == caller:
+        time.sleep(0.001)  # so that the worker decides some
+    return (7 * operands[0],)
+print(calls(decide))
+"""
+    assert run(FORK_INSIDE_A_CALL + code) == (0, "[0]", "")
+
+
+@pytest.mark.parametrize("operator", ["ogive.operator(lambda x: x * ogive.sigmoid(x * 1.375))", "ogive.tanh"])
+def test_the_chain_has_code_before_work_is_shared_out(operator):
+    """Compiling runs much Python, which may fork."""
+    code = f"""
+from ogive.runtime import kernels
+ogive.set_num_threads(2)
+resolved = []
+made = kernels.make_kernel
+def make_kernel(*arguments, **keywords):
+    kernel = made(*arguments, **keywords)
+    if not keywords.get("is_first", True):
+        resolved.append(kernel)
+    return kernel
+kernels.make_kernel = make_kernel
+f = {operator}
+f(np.zeros(1 << 20, "f4"))  # no element is undecided
+print(len(resolved) > 0, all(kernel.prepared for kernel in resolved))
+"""
+    assert run(code) == (0, "True True", "")

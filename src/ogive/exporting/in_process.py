@@ -59,7 +59,8 @@ def address(
     with _lock:
         if text not in _kept:
             image = link(compiler.object_code(text, target), ["f0", "f1"])
-            _kept[text] = _native.Code(image.code, image.entries, image.imports), kernel
+            code = _native.Code(image.code, image.entries, image.imports)
+            _kept.setdefault(text, (code, kernel))  # a signal handler may have been here meanwhile
         return _kept[text][0].addresses()[int(strided)]
 
 

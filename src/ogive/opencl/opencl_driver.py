@@ -12,7 +12,7 @@ from pyopencl.array import Array
 
 from ogive.backends.dialects import OPENCL
 from ogive.devices.kernels import Placed, failure
-from ogive.errors import ArgumentError, message
+from ogive.errors import ArgumentError, UnsupportedError, message
 from ogive.forking import lock
 from ogive.opencl.hardware import build, first_line
 
@@ -26,7 +26,7 @@ class _OpenCLKernel:
     """A compiled kernel: its arguments belong to its object, which one thread at a time may use."""
 
     def __init__(self, kernel: cl.Kernel, device: cl.Device) -> None:
-        self.kernel, self.lock = kernel, lock()
+        self.kernel, self.lock, self.is_busy = kernel, lock(), False
         self.group = min(GROUP, kernel.get_work_group_info(cl.kernel_work_group_info.WORK_GROUP_SIZE, device))
 
 
@@ -67,9 +67,17 @@ class OpenCLDriver:
     def launch(self, function: _OpenCLKernel, items: int, arguments: Sequence[Any]) -> None:
         group = function.group
         with function.lock:
-            event = function.kernel(
-                self.queue, (-(-items // group) * group,), (group,), *arguments, wait_for=self.events
-            )
+            if function.is_busy:  # this thread is a signal handler inside this very call
+                raise UnsupportedError(
+                    "OpenCL: a signal handler calls the kernel that it interrupts. Call it after the handler"
+                )
+            function.is_busy = True
+            try:
+                event = function.kernel(
+                    self.queue, (-(-items // group) * group,), (group,), *arguments, wait_for=self.events
+                )
+            finally:
+                function.is_busy = False
         self.events = [event]
 
     @contextlib.contextmanager

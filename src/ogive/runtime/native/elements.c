@@ -196,7 +196,7 @@ static void run_call(ogive_call *call, char **args, npy_intp count, const npy_in
         context.streams = streams && head >= 0;
     }
     /* Pieces fill whole lines of the cache, so that no two threads write to one. */
-    ogive_take_in_pool(kernel, run_pieces, &context, count, kernel->parallel_threshold / 2, OGIVE_ELEMENTS_OF_LINES);
+    ogive_take_in_pool(call, run_pieces, &context, count, kernel->parallel_threshold / 2, OGIVE_ELEMENTS_OF_LINES);
 }
 
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {

@@ -22,7 +22,7 @@ int ogive_is_compiling(void) { return 0; }
 #define NAP_NANOSECONDS 1000000
 
 static PyObject *held;    /* a list of locks that a fork waits for, taken in this order */
-static PyObject *locks;   /* a set of weak references to locks that the child makes anew */
+static PyObject *locks;   /* a dictionary of weak references to locks that the child makes anew */
 static PyObject *imports; /* the module with the interpreter's lock of imports: acquire_lock, release_lock */
 static PyObject *loading; /* a dictionary of weak references to the locks of modules that are being loaded */
 static double longest_wait;
@@ -39,6 +39,19 @@ static double seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+static void nap(void) {
+    const struct timespec while_others_run = {0, NAP_NANOSECONDS};
+    Py_BEGIN_ALLOW_THREADS
+    nanosleep(&while_others_run, NULL);
+    Py_END_ALLOW_THREADS
+}
+
+/* The names of what is called. Calls by them make no objects, so that locks are given back where there is no memory. */
+enum { ACQUIRE, RELEASE, ACQUIRE_IMPORTS, RELEASE_IMPORTS, REINIT, IS_OWNED, OWNER, NAMES };
+static PyObject *names[NAMES];
+
+static PyObject *call(PyObject *object, int name) { return PyObject_CallMethodNoArgs(object, names[name]); }
+
 /* A hook has nobody to raise an error to. */
 static int succeeded(PyObject *answer) {
     if (answer == NULL) {
@@ -49,80 +62,170 @@ static int succeeded(PyObject *answer) {
     return 1;
 }
 
+/* The same of what must be done: tried again while there is no memory. */
+static void insist(PyObject *object, int name) {
+    PyObject *answer;
+    while ((answer = call(object, name)) == NULL && PyErr_ExceptionMatches(PyExc_MemoryError)) {
+        PyErr_Clear();
+    }
+    succeeded(answer);
+}
+
 /* Takes a lock, by its own C method; 0 where it could not before the time is over. No time: it waits as long as it takes. */
 static int take(PyObject *lock, double until) {
-    double left = -1;
-    if (until > 0) {
-        left = until - seconds();
-        left = left > 0 ? left : 0;
+    for (;;) {
+        const double left = until - seconds();
+        PyObject *answer =
+            until > 0 ? PyObject_CallMethod(lock, "acquire", "Od", Py_True, left > 0 ? left : 0) : call(lock, ACQUIRE);
+        const int is_taken = answer == Py_True, is_tried = answer != NULL || !PyErr_ExceptionMatches(PyExc_MemoryError);
+        succeeded(answer);
+        if (is_taken || is_tried || (until > 0 && left <= 0)) {
+            return is_taken;
+        }
     }
-    PyObject *answer = PyObject_CallMethod(lock, "acquire", "Od", Py_True, left);
-    const int is_taken = answer == Py_True;
-    return succeeded(answer) && is_taken;
 }
 
 static void give_back(void) {
     if (has_imports) {
         has_imports = 0;
-        succeeded(PyObject_CallMethod(imports, "release_lock", NULL));
+        insist(imports, RELEASE_IMPORTS);
     }
     while (tried > 0) {
         if (taken[--tried]) {
-            succeeded(PyObject_CallMethod(PyList_GET_ITEM(held, tried), "release", NULL));
+            insist(PyList_GET_ITEM(held, tried), RELEASE);
         }
     }
 }
 
-int ogive_is_compiling(void) {
-    PyObject *answer = held == NULL ? NULL : PyObject_CallMethod(PyList_GET_ITEM(held, 0), "_is_owned", NULL);
-    const int is_owned = answer == Py_True;
-    return succeeded(answer) && is_owned;
+/* Whether the calling thread has a lock. */
+static int is_owned(PyObject *lock) {
+    PyObject *answer = call(lock, IS_OWNED);
+    const int is_true = answer == Py_True;
+    return succeeded(answer) && is_true;
 }
+
+int ogive_is_compiling(void) { return held != NULL && is_owned(PyList_GET_ITEM(held, 0)); }
+
+/* ---- the job of the thread that forks --------------------------------------------------------- */
+
+/* A lock that this thread has, and how often it has taken it. */
+typedef struct {
+    PyObject *lock;
+    int times;
+} lent_type;
+
+/* Gives the locks of this thread to those that wait for them; returns how many. They guard data that is in order between any two
+ * instructions of Python, and a signal handler of this thread could take them as well. */
+static int lend(lent_type *lent) {
+    PyObject *reference;
+    Py_ssize_t at = 0;
+    int count = 0;
+    OGIVE_LOCK(locks);
+    while (count < MOST_HELD && PyDict_Next(locks, &at, &reference, NULL)) {
+        lent_type *next = &lent[count];
+        next->lock = PyObject_CallNoArgs(reference);
+        next->times = 0;
+        while (next->lock != NULL && next->lock != Py_None && is_owned(next->lock)) {
+            insist(next->lock, RELEASE);
+            next->times += 1;
+        }
+        count += next->times > 0;
+        if (next->times == 0) {
+            Py_XDECREF(next->lock);
+        }
+    }
+    OGIVE_UNLOCK();
+    PyErr_Clear();
+    return count;
+}
+
+static int takes_at_once(PyObject *lock) {
+    PyObject *answer = PyObject_CallMethodOneArg(lock, names[ACQUIRE], Py_False);
+    const int is_taken = answer == Py_True;
+    return succeeded(answer) && is_taken;
+}
+
+/* Takes them back: all, or none for a while, because others may take the same ones in another order. */
+static void take_back(const lent_type *lent, int count) {
+    int at = 0;
+    while (at < count) {
+        for (at = 0; at < count && takes_at_once(lent[at].lock); ++at) {
+        }
+        for (int i = at; at < count && i > 0; --i) {
+            insist(lent[i - 1].lock, RELEASE);
+        }
+        if (at < count) {
+            nap();
+        }
+    }
+    for (int i = 0; i < count; ++i) {
+        for (int times = 1; times < lent[i].times; ++times) {
+            insist(lent[i].lock, ACQUIRE);
+        }
+        Py_DECREF(lent[i].lock);
+    }
+}
+
+/* Has the workers end their pieces of this thread's job, for ever if need be (0): they may wait for the interpreter's lock, or for
+ * one that this thread has. */
+static void withdraw_job(double longest) {
+    lent_type lent[MOST_HELD];
+    const int count = lend(lent);
+    Py_BEGIN_ALLOW_THREADS
+    ogive_pool_withdraw((int64_t)(longest * 1e9));
+    Py_END_ALLOW_THREADS
+    take_back(lent, count);
+}
+
+/* ---- the hooks -------------------------------------------------------------------------------- */
 
 /* How many threads are in the middle of loading a module: this one, or (`elsewhere`) others. */
 static int count_loading(int elsewhere) {
     const unsigned long self = PyThread_get_thread_ident();
-    PyObject *references = PyDict_Values(loading);
+    PyObject *reference;
+    Py_ssize_t at = 0;
     int count = 0;
-    for (Py_ssize_t i = 0; references != NULL && i < PyList_GET_SIZE(references); ++i) {
-        PyObject *lock = PyObject_CallNoArgs(PyList_GET_ITEM(references, i));
-        PyObject *owner = lock == NULL ? NULL : PyObject_GetAttrString(lock, "owner");
+    OGIVE_LOCK(loading);
+    while (PyDict_Next(loading, &at, NULL, &reference)) {
+        PyObject *lock = PyObject_CallNoArgs(reference);
+        PyObject *owner = lock == NULL ? NULL : PyObject_GetAttr(lock, names[OWNER]);
         if (owner != NULL && PyLong_Check(owner)) {
             count += (PyLong_AsUnsignedLong(owner) != self) == elsewhere;
         }
         Py_XDECREF(owner);
-        Py_XDECREF(lock);
+        Py_XDECREF(lock); /* not the last one: its module has another */
         PyErr_Clear(); /* a lock without an owner */
     }
-    Py_XDECREF(references);
-    PyErr_Clear();
+    OGIVE_UNLOCK();
     return count;
 }
 
 /* Waits until nothing is half-done, and keeps other threads from beginning anything. Signals are blocked meanwhile: one that
  * broke the wait for a lock would have Python handle it there. Compiling ends, so a fork waits for it; but not for ever if
- * this thread is loading a module, for which a thread that compiles may be waiting. */
+ * this thread is loading a module, for which a thread that compiles may be waiting. The pieces of this thread's job end too; but
+ * not if this thread holds a lock that a worker waits for. */
 static PyObject *before_fork(PyObject *module, PyObject *unused) {
     (void)module;
     (void)unused;
     sigset_t mask;
     ogive_block_signals(&mask);
     const double deadline = seconds() + longest_wait;
-    const double until = count_loading(0) > 0 ? deadline : 0;
+    const int is_loading = count_loading(0) > 0;
+    const double until = is_loading ? deadline : 0;
+    if (ogive_pool_is_caller()) {
+        withdraw_job(is_loading || ogive_is_compiling() ? longest_wait : 0);
+    }
     for (;;) {
         const Py_ssize_t count = PyList_GET_SIZE(held) < MOST_HELD ? PyList_GET_SIZE(held) : MOST_HELD;
         for (tried = 0; tried < count; ++tried) {
             taken[tried] = take(PyList_GET_ITEM(held, tried), until);
         }
-        has_imports = succeeded(PyObject_CallMethod(imports, "acquire_lock", NULL)); /* nobody begins to load a module */
+        has_imports = succeeded(call(imports, ACQUIRE_IMPORTS)); /* nobody begins to load a module */
         if (count_loading(1) == 0 || seconds() > deadline) {
             break;
         }
         give_back();
-        Py_BEGIN_ALLOW_THREADS
-        const struct timespec nap = {0, NAP_NANOSECONDS};
-        nanosleep(&nap, NULL);
-        Py_END_ALLOW_THREADS
+        nap();
     }
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
     Py_RETURN_NONE;
@@ -135,25 +238,27 @@ static PyObject *after_in_parent(PyObject *module, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
-/* Locks that other threads held are made anew: their owners are not in this process. */
+/* Locks that other threads held are made anew: their owners are not in this process. The ones of this thread stay its own. */
 static PyObject *after_in_child(PyObject *module, PyObject *unused) {
     (void)module;
     (void)unused;
     for (Py_ssize_t i = 0; i < tried; ++i) {
         if (!taken[i]) {
-            succeeded(PyObject_CallMethod(PyList_GET_ITEM(held, i), "_at_fork_reinit", NULL));
+            insist(PyList_GET_ITEM(held, i), REINIT);
         }
     }
     give_back();
-    PyObject *references = PySequence_List(locks);
-    for (Py_ssize_t i = 0; references != NULL && i < PyList_GET_SIZE(references); ++i) {
-        PyObject *lock = PyObject_CallNoArgs(PyList_GET_ITEM(references, i));
-        if (lock != NULL && lock != Py_None) {
-            succeeded(PyObject_CallMethod(lock, "_at_fork_reinit", NULL));
+    PyObject *reference;
+    Py_ssize_t at = 0;
+    OGIVE_LOCK(locks);
+    while (PyDict_Next(locks, &at, &reference, NULL)) {
+        PyObject *lock = PyObject_CallNoArgs(reference);
+        if (lock != NULL && lock != Py_None && !is_owned(lock)) {
+            insist(lock, REINIT);
         }
         Py_XDECREF(lock);
     }
-    Py_XDECREF(references);
+    OGIVE_UNLOCK();
     PyErr_Clear();
     Py_RETURN_NONE;
 }
@@ -167,9 +272,21 @@ static PyMethodDef hooks[] = {
 PyObject *ogive_fork_hooks(PyObject *module, PyObject *args) {
     PyObject *of[4];
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!OO!d:fork_hooks", &PyList_Type, &of[0], &PySet_Type, &of[1], &of[2], &PyDict_Type,
+    if (!PyArg_ParseTuple(args, "O!O!OO!d:fork_hooks", &PyList_Type, &of[0], &PyDict_Type, &of[1], &of[2], &PyDict_Type,
                           &of[3], &longest_wait)) {
         return NULL;
+    }
+    static const char *const texts[NAMES] = {[ACQUIRE] = "acquire",
+                                             [RELEASE] = "release",
+                                             [ACQUIRE_IMPORTS] = "acquire_lock",
+                                             [RELEASE_IMPORTS] = "release_lock",
+                                             [REINIT] = "_at_fork_reinit",
+                                             [IS_OWNED] = "_is_owned",
+                                             [OWNER] = "owner"};
+    for (int i = 0; i < NAMES; ++i) {
+        if (names[i] == NULL && (names[i] = PyUnicode_InternFromString(texts[i])) == NULL) {
+            return NULL;
+        }
     }
     PyObject **const kept[4] = {&held, &locks, &imports, &loading};
     for (int i = 0; i < 4; ++i) {

@@ -198,7 +198,7 @@ static void run_part(grid_context context, npy_intp begin, npy_intp end, int con
     const npy_intp of_one = context.columns * context.rows, grain = kernel->parallel_threshold / 2 / of_one;
     if (tiles > 1 && tiles >= kernel->parallel_threshold / of_one) {
         const npy_intp unit = conflict || tiles < 2 * TILES_OF_A_PIECE ? 1 : TILES_OF_A_PIECE;
-        ogive_run_in_pool(kernel, run_tiles, &context, tiles, grain < 1 ? 1 : grain, unit);
+        ogive_run_in_pool(context.call, run_tiles, &context, tiles, grain < 1 ? 1 : grain, unit);
     } else {
         run_tiles(&context, 0, tiles);
     }

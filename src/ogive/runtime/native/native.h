@@ -49,7 +49,13 @@
 #define OGIVE_THREAD_LOCAL __declspec(thread)
 #define OGIVE_APART __declspec(noinline) /* a function whose frame its callers do without */
 #else
+/* glibc allocates such variables of a loaded library when a thread first touches them, and ends the process if it cannot. It keeps
+ * room in all threads for a few small ones, which `initial-exec` takes. Other systems have no such fault. */
+#if defined(__GLIBC__)
+#define OGIVE_THREAD_LOCAL __attribute__((tls_model("initial-exec"))) _Thread_local
+#else
 #define OGIVE_THREAD_LOCAL _Thread_local
+#endif
 #define OGIVE_APART __attribute__((noinline))
 #endif
 
@@ -268,11 +274,12 @@ void ogive_count(OgiveKernel *kernel, npy_intp elements);
 void ogive_raise(ogive_call *call);
 /* Counts calls of this thread that failed: callers without a Python thread of their own find no exception (xla.c). */
 extern OGIVE_THREAD_LOCAL int ogive_failures;
-/* `ogive_pool_run` and `ogive_pool_take` without the interpreter's lock, which threads may need to repair. */
-void ogive_run_in_pool(const OgiveKernel *kernel, void (*function)(void *, intptr_t, intptr_t), void *context,
-                       intptr_t count, intptr_t grain, intptr_t unit);
-void ogive_take_in_pool(const OgiveKernel *kernel, void (*function)(void *, ogive_pieces *), void *context,
-                        intptr_t count, intptr_t grain, intptr_t unit);
+/* `ogive_pool_run` and `ogive_pool_take` of a part of a call: with the code of the whole chain, and without the interpreter's
+ * lock, which threads may need to repair. */
+void ogive_run_in_pool(ogive_call *call, void (*function)(void *, intptr_t, intptr_t), void *context, intptr_t count,
+                       intptr_t grain, intptr_t unit);
+void ogive_take_in_pool(ogive_call *call, void (*function)(void *, ogive_pieces *), void *context, intptr_t count,
+                        intptr_t grain, intptr_t unit);
 
 /* elements.c, rows.c: each a PyUFuncGenericFunction whose data is an OgiveLoopData. */
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
@@ -337,12 +344,12 @@ int ogive_add_ufunc_type(PyObject *module);
 /* pool.c */
 typedef void (*ogive_range_function)(void *context, intptr_t begin, intptr_t end);
 /* Calls the function for ranges that make up [0, count), each beginning at a multiple of `unit`; there is one
- * thread for every `grain` at most. */
-void ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit);
+ * thread for every `grain` at most. 0 if parts were lost: the caller forked inside, and this is the child. */
+int ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit);
 /* The same by a function that each thread calls once, and that asks for one range after the other: 0 if none is left. */
 typedef void (*ogive_pieces_function)(void *context, ogive_pieces *pieces);
 int ogive_next_piece(ogive_pieces *pieces, intptr_t *begin, intptr_t *end);
-void ogive_pool_take(ogive_pieces_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit);
+int ogive_pool_take(ogive_pieces_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit);
 /* How many threads a job of the calling thread may use: its own number, else that of the process. */
 #define OGIVE_MAX_THREADS 1024
 int ogive_pool_size(void);
@@ -357,6 +364,16 @@ void ogive_pool_resize_own(int threads); /* of the calling thread; 0: that of th
 OGIVE_EXPORT int ogive_get_num_threads(void);
 OGIVE_EXPORT void ogive_set_num_threads(int threads);
 int ogive_pool_setup(void);
+#if !defined(_WIN32)
+/* Whether the job that is running is the calling thread's; then it withdraws the job from its workers before it forks, and waits
+ * for the pieces that they hold, so many nanoseconds at most (0: for ever). Without the interpreter's lock, which they may need. */
+int ogive_pool_is_caller(void);
+void ogive_pool_withdraw(int64_t longest);
+/* Ends this thread, and so the process, if it is a worker that has forked, in the child: it has no call to return to. */
+void ogive_pool_end_orphan(void);
+#else
+static inline void ogive_pool_end_orphan(void) {}
+#endif
 /* A clock that nobody sets: time since some moment. */
 int64_t ogive_nanoseconds(void);
 #if !defined(_WIN32)

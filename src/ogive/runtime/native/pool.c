@@ -6,8 +6,11 @@
  * virtual machine that this was measured on, and a job costs two such journeys.
  *
  * A worker that has just finished spins for a while before it sleeps, so that calls in a row find it awake. A caller
- * that finds the pool busy (another Python thread is computing) runs its job alone. After a fork the child starts with
- * no workers. Workers never touch Python. docs/performance.md says what a user sees of all this.
+ * that finds the pool busy (another Python thread is computing) runs its job alone. docs/performance.md says what a user
+ * sees of all this.
+ *
+ * The last level of results runs Python, which may fork in the middle of a job. The child has no workers. So the caller of a
+ * job takes it back from its workers before it forks, and does what is left alone, in both processes.
  */
 #include "native.h"
 
@@ -56,6 +59,8 @@ static void wake_all(condition_type *c) { pthread_cond_broadcast(c); }
 #define SPIN_NANOSECONDS 1000000
 /* How long a caller spins for the last piece: the worker that holds it may be waiting for the caller's processor. */
 #define CALLER_SPIN_NANOSECONDS 100000
+/* How often a caller that will fork looks whether workers are still at their pieces. */
+#define WITHDRAWAL_NAP_NANOSECONDS 50000
 #define PAUSES_A_LOOK 32 /* at the clock */
 /* Pieces of a share: enough that one slow thread does not hold up the rest. */
 #define PIECES 8
@@ -89,7 +94,12 @@ static condition_type job_ready = CONDITION_INITIALISER;
 static condition_type job_left = CONDITION_INITIALISER;
 static share_type shares[OGIVE_MAX_THREADS]; /* the caller's first */
 static atomic_int caller_sleeps;
+static atomic_int withdrawn; /* whether workers get no more pieces of the job */
 static atomic_int stopping;
+static OGIVE_THREAD_LOCAL int is_caller; /* whether the job that is running is the calling thread's */
+static OGIVE_THREAD_LOCAL int is_worker;
+static OGIVE_THREAD_LOCAL int is_orphan; /* a worker that forked, in the child */
+static int has_lost_pieces; /* whether a fork took away workers of the job that is running; changed by the owner */
 static int workers_started; /* changed by the owner */
 static int64_t last_short_job; /* when it began; changed by the owner */
 static atomic_int thread_limit = 1;      /* of the process */
@@ -141,6 +151,9 @@ int ogive_next_piece(ogive_pieces *pieces, intptr_t *begin, intptr_t *end) {
         pieces->count = 0;
         pieces->others = -1;
         return 1;
+    }
+    if (pieces->self > 0 && atomic_load(&withdrawn)) {
+        return 0;
     }
     for (; pieces->at <= pieces->others; ++pieces->at) {
         share_type *share = &shares[(pieces->self + pieces->at) % shares[pieces->self].participants];
@@ -209,6 +222,7 @@ static void go_to_processor(int self) { (void)self; }
 
 static void work(int self) {
     share_type *share = &shares[self];
+    is_worker = 1;
     go_to_processor(self);
     while (!atomic_load(&stopping)) {
         int pauses = 0;
@@ -252,6 +266,38 @@ void ogive_block_signals(sigset_t *before) {
 }
 #endif
 
+#if !defined(_WIN32)
+static int workers_hold_pieces(void) {
+    for (int i = 1; i < shares[0].participants; ++i) {
+        if (atomic_load(&shares[i].slot) == CLAIMED) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int ogive_pool_is_caller(void) { return is_caller; }
+
+void ogive_pool_end_orphan(void) {
+    if (is_orphan) {
+        pthread_exit(NULL);
+    }
+}
+
+void ogive_pool_withdraw(int64_t longest) {
+    const struct timespec nap = {0, WITHDRAWAL_NAP_NANOSECONDS};
+    const int64_t begin = ogive_nanoseconds();
+    atomic_store(&withdrawn, 1);
+    for (int i = 1; i < shares[0].participants; ++i) {
+        int expected = POSTED;
+        atomic_compare_exchange_strong(&shares[i].slot, &expected, EMPTY);
+    }
+    while (workers_hold_pieces() && (longest <= 0 || ogive_nanoseconds() - begin < longest)) {
+        nanosleep(&nap, NULL);
+    }
+}
+#endif
+
 #if defined(_WIN32)
 static DWORD WINAPI worker_main(LPVOID self) {
     work((int)(intptr_t)self);
@@ -289,11 +335,17 @@ static int start_worker(int index) {
 }
 static void join_worker(int index) { pthread_join(worker_handles[index], NULL); }
 
-/* The child of a fork has only the forking thread: whatever the others held is gone. */
+/* The child of a fork has only the forking thread: whatever the others held is gone. If that thread is in the middle of a job,
+ * the pool stays its own, and it finds the pieces that are left in the shares. */
 static void forget_workers(void) {
     static const lock_type fresh_lock = LOCK_INITIALISER;
     static const condition_type fresh_condition = CONDITION_INITIALISER;
     owner = fresh_lock;
+    if (is_caller) {
+        lock(&owner);
+        has_lost_pieces |= workers_hold_pieces();
+    }
+    is_orphan = is_worker;
     state = fresh_lock;
     job_ready = fresh_condition;
     job_left = fresh_condition;
@@ -334,6 +386,7 @@ static void share_out(ogive_pieces_function function, void *context, intptr_t co
         share->end = count - begin < size ? count : begin + size;
         atomic_store(&share->next, begin);
     }
+    atomic_store(&withdrawn, 0);
     int wakes = 0;
     for (int i = 1; i < participants; ++i) {
         atomic_store(&shares[i].slot, POSTED);
@@ -369,7 +422,7 @@ static void wait_for_workers(int participants) {
     }
 }
 
-void ogive_pool_take(ogive_pieces_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit) {
+int ogive_pool_take(ogive_pieces_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit) {
     int threads = ogive_pool_size();
     const intptr_t most = grain > 0 ? count / grain : count; /* a piece smaller than this does not pay */
     if (threads > most) {
@@ -377,12 +430,12 @@ void ogive_pool_take(ogive_pieces_function function, void *context, intptr_t cou
     }
     if (threads <= 1 || !try_lock(&owner)) {
         run_alone(function, context, count);
-        return;
+        return 1;
     }
     if (is_short_and_alone(most < SHORT_JOB)) {
         unlock(&owner);
         run_alone(function, context, count);
-        return;
+        return 1;
     }
     while (workers_started < threads - 1) {
         choose_processor(workers_started + 1);
@@ -392,10 +445,15 @@ void ogive_pool_take(ogive_pieces_function function, void *context, intptr_t cou
         ++workers_started;
     }
     const int participants = threads <= workers_started ? threads : workers_started + 1;
+    has_lost_pieces = 0;
+    is_caller = 1;
     share_out(function, context, count, unit, participants);
     take_pieces(0, participants - 1);
     wait_for_workers(participants);
+    is_caller = 0;
+    const int is_whole = !has_lost_pieces;
     unlock(&owner);
+    return is_whole;
 }
 
 typedef struct {
@@ -410,9 +468,9 @@ static void run_ranges(void *opaque, ogive_pieces *pieces) {
     }
 }
 
-void ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit) {
+int ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit) {
     ranges job = {function, context};
-    ogive_pool_take(run_ranges, &job, count, grain, unit);
+    return ogive_pool_take(run_ranges, &job, count, grain, unit);
 }
 
 int ogive_pool_size(void) { return own_thread_limit > 0 ? own_thread_limit : atomic_load(&thread_limit); }

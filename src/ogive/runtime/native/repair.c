@@ -67,24 +67,6 @@ void ogive_raise(ogive_call *call) {
     }
 }
 
-void ogive_run_in_pool(const OgiveKernel *kernel, ogive_range_function function, void *context, intptr_t count,
-                       intptr_t grain, intptr_t unit) {
-    PyThreadState *saved = kernel->repair != NULL && PyGILState_Check() ? PyEval_SaveThread() : NULL;
-    ogive_pool_run(function, context, count, grain, unit);
-    if (saved != NULL) {
-        PyEval_RestoreThread(saved);
-    }
-}
-
-void ogive_take_in_pool(const OgiveKernel *kernel, ogive_pieces_function function, void *context, intptr_t count,
-                        intptr_t grain, intptr_t unit) {
-    PyThreadState *saved = kernel->repair != NULL && PyGILState_Check() ? PyEval_SaveThread() : NULL;
-    ogive_pool_take(function, context, count, grain, unit);
-    if (saved != NULL) {
-        PyEval_RestoreThread(saved);
-    }
-}
-
 /* ---- counting -------------------------------------------------------------------------------- */
 
 void ogive_count(OgiveKernel *kernel, npy_intp elements) {
@@ -188,6 +170,7 @@ void ogive_decide(ogive_call *call, const OgiveKernel *repair, char *const *buff
         Py_XDECREF(parameters);
     }
     PyGILState_Release(lock);
+    ogive_pool_end_orphan();
 }
 
 /* ---- the repair ------------------------------------------------------------------------------ */
@@ -204,6 +187,54 @@ ogive_kernel_function ogive_repair_function(ogive_call *call, OgiveKernel *repai
     }
     return function;
 }
+
+/* ---- sharing out ------------------------------------------------------------------------------ */
+
+/* Whether all kernels of the chain have code. Python runs in the middle of a job as little as possible: there it may fork, and
+ * then the caller does the rest alone. */
+static int has_chain(ogive_call *call) {
+    for (OgiveKernel *kernel = call->kernel->repair; kernel != NULL; kernel = kernel->repair) {
+        if (ogive_repair_function(call, kernel) == NULL) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static PyThreadState *begin_job(const ogive_call *call) {
+    return call->kernel->repair != NULL && PyGILState_Check() ? PyEval_SaveThread() : NULL;
+}
+
+static void end_job(ogive_call *call, PyThreadState *saved, int is_whole) {
+    if (saved != NULL) {
+        PyEval_RestoreThread(saved);
+    }
+    if (!is_whole) {
+        PyGILState_STATE lock = PyGILState_Ensure();
+        PyErr_SetString(PyExc_RuntimeError, "ogive: the process was forked inside this call while another thread computed a part of "
+                                            "it, which this child does not have; call again");
+        keep_failure(call);
+        PyGILState_Release(lock);
+    }
+}
+
+void ogive_run_in_pool(ogive_call *call, ogive_range_function function, void *context, intptr_t count, intptr_t grain,
+                       intptr_t unit) {
+    if (ogive_pool_size() < 2 || has_chain(call)) {
+        PyThreadState *saved = begin_job(call);
+        end_job(call, saved, ogive_pool_run(function, context, count, grain, unit));
+    }
+}
+
+void ogive_take_in_pool(ogive_call *call, ogive_pieces_function function, void *context, intptr_t count, intptr_t grain,
+                        intptr_t unit) {
+    if (ogive_pool_size() < 2 || has_chain(call)) {
+        PyThreadState *saved = begin_job(call);
+        end_job(call, saved, ogive_pool_take(function, context, count, grain, unit));
+    }
+}
+
+/* ---- equal operands ---------------------------------------------------------------------------- */
 
 static inline void copy_element(char *to, const char *from, npy_intp size) {
     switch (size) {

@@ -1119,7 +1119,7 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
         } else if (contiguous) {
             unit = rows_of_a_piece(kernel, count, rows, threads);
         }
-        ogive_run_in_pool(kernel, run_rows, &context, rows, grain < 1 ? 1 : grain, unit);
+        ogive_run_in_pool(&call, run_rows, &context, rows, grain < 1 ? 1 : grain, unit);
     }
     ogive_raise(&call);
     if (atomic_load(&context.failed)) {
