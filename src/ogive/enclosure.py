@@ -23,6 +23,7 @@ from typing import Any
 from ogive import forking
 from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.effects import Effects, Table, complete
 from ogive.errors import UnsupportedError
 from ogive.expression import Expression, Format, Operation, walk
 from ogive.limits import with_limits
@@ -112,6 +113,22 @@ class Value:
         That decides the sign of 1 + tanh(-10**9), and on which side of a tie 1.5 + exp(-10**9) is.
         """
 
+
+_ALL_MADE: Mapping[type, Effects] = {Value: Effects(made="kind sign fraction ball beside")}
+
+#: What operations do to the fields of values.
+EFFECTS: Table = {
+    "negate": {Value: Effects(kept="kind", made="sign fraction ball beside")},
+    "copy_sign": {Value: Effects(kept="kind", made="sign fraction ball beside")},
+    **dict.fromkeys(("add", "multiply", "divide", "extreme"), _ALL_MADE),
+    "square_root": _ALL_MADE,
+    "whole": {
+        Value: Effects(
+            made="kind sign fraction ball", dropped={"beside": "a whole number is a fraction, but for vast ones"}
+        )
+    },
+}
+complete(EFFECTS)
 
 _NAN = Value("nan")
 _ZERO = {sign: Value("zero", sign) for sign in (1, -1)}

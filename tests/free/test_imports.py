@@ -38,13 +38,14 @@ MAY_IMPORT = {
     "trace": {"expression", "formula", "numpy_in_formulas"},
     "reference": {"error_functions", "expression"},
     "balls": set(),
-    "enclosure": {"balls", "expression", "limits"},
+    "effects": set(),
+    "enclosure": {"balls", "effects", "expression", "limits"},
     "row_enclosure": {"elementary_functions", "enclosure", "expression", "limits"},
     "differentiation": {"expression", "formula"},
     "over_intervals": {"differentiation", "elementary_functions", "enclosure", "expression", "row_enclosure"},
     "near_zero": {"differentiation", "enclosure", "expression"},
     "program": {"expression", "numerics"},
-    "numerics": {"expression"},
+    "numerics": {"effects", "expression"},
     "passes": {
         "differentiation",  # the forms of slopes, which have rules of their own
         "enclosure",

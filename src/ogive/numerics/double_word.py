@@ -21,6 +21,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from ogive import operations as ops
+from ogive.effects import Checked, Effects, Table
 from ogive.expression import Expression, Format, Operation, depends_on_elements, node
 from ogive.forking import cached_property
 from ogive.numerics.bound import UNKNOWN, Bound
@@ -64,6 +65,105 @@ class DoubleWord:
         return self.low is None and self.exponent is None
 
 
+#: What operations do to the fields of numbers, and of their bounds where they have such (bounded.py).
+EFFECTS: Table = {
+    "negate": {
+        DoubleWord: Effects(
+            kept="exponent low_is_number is_normal low_follows", made="high low interval mantissa error"
+        ),
+        Bound: Effects(
+            kept="relative static absolute doubt bits least largest keeps_sign exactly vast vast_exponent nan",
+            made="beyond",
+        ),
+    },
+    "absolute": {
+        DoubleWord: Effects(
+            kept="exponent low_is_number low_follows", made="high low interval mantissa is_normal error"
+        ),
+        Bound: Effects(
+            kept="relative static absolute doubt bits least largest keeps_sign exactly vast vast_exponent nan",
+            dropped={"beyond": "a negative number lies on the other side of it"},
+        ),
+    },
+    "copy_sign": {
+        DoubleWord: Effects(
+            kept="exponent low_is_number low_follows", made="high low interval mantissa is_normal error"
+        ),
+        Bound: Effects(
+            kept="relative static absolute doubt bits least largest exactly vast vast_exponent nan",
+            made="keeps_sign",
+            dropped={"beyond": "a number of the other sign lies on the other side of it"},
+        ),
+    },
+    "add": {
+        DoubleWord: Effects(made="high low exponent interval mantissa low_is_number is_normal low_follows error"),
+        Bound: Effects(
+            made="relative static absolute doubt least largest keeps_sign exactly beyond vast vast_exponent nan",
+            dropped={"bits": "a sum is known by its unit"},
+        ),
+    },
+    "multiply": {
+        DoubleWord: Effects(made="high low exponent interval mantissa low_is_number is_normal low_follows error"),
+        Bound: Effects(
+            made="relative static absolute doubt bits least largest keeps_sign exactly beyond vast vast_exponent nan"
+        ),
+    },
+    "divide": {
+        DoubleWord: Effects(
+            made="high low exponent interval mantissa low_is_number error",
+            dropped={"is_normal": "its second word may be large", "low_follows": "it is divided by what may be zero"},
+        ),
+        Bound: Effects(
+            made="relative static absolute doubt least largest keeps_sign exactly beyond vast vast_exponent nan",
+            dropped={"bits": "a quotient has any number of bits"},
+        ),
+    },
+    "square_root": {
+        DoubleWord: Effects(
+            made="high low exponent interval mantissa low_is_number is_normal error",
+            dropped={"low_follows": "it is divided by a root that may be zero"},
+        ),
+        Bound: Effects(
+            made="relative static absolute doubt least largest exactly vast vast_exponent nan",
+            dropped={
+                "bits": "a root has any number of bits",
+                "keeps_sign": "no root is negative",
+                "beyond": "enclosures decide roots beside a tie",
+            },
+        ),
+    },
+    "select": {
+        DoubleWord: Effects(
+            made="high low exponent interval mantissa low_is_number is_normal error",
+            dropped={"low_follows": "the other number's second word may be none"},
+        ),
+        Bound: Effects(
+            made="relative static absolute doubt bits least largest keeps_sign exactly beyond vast vast_exponent nan"
+        ),
+    },
+    "integral": {
+        DoubleWord: Effects(
+            made="high interval error",
+            dropped=dict.fromkeys(
+                ("low", "exponent", "mantissa", "low_is_number", "is_normal", "low_follows"),
+                "a whole number is one word",
+            ),
+        ),
+        Bound: Effects(
+            made="relative static absolute doubt bits least largest vast vast_exponent nan",
+            dropped=dict.fromkeys(("keeps_sign", "exactly", "beyond"), "a whole number is exact, or in doubt"),
+        ),
+    },
+    "error_of_extreme": {
+        DoubleWord: Effects(made="high low exponent interval mantissa low_is_number is_normal low_follows error"),
+        Bound: Effects(
+            made="relative static absolute doubt bits least largest exactly beyond vast vast_exponent nan",
+            dropped={"keeps_sign": "the sign of the other number may be another"},
+        ),
+    },
+}
+
+
 class Multiple(NamedTuple):
     """A single number and the positive constant that it is multiplied by."""
 
@@ -73,8 +173,10 @@ class Multiple(NamedTuple):
     """Whether two words hold the product."""
 
 
-class Arithmetic(Machine):
+class Arithmetic(Machine, Checked):
     """The operations of real numbers on wide ones."""
+
+    effects = EFFECTS
 
     #: Whether bounds say where numbers are exact as elements happen to be: in the repair of elements.
     follows_exactness = False

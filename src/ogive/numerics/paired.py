@@ -18,6 +18,7 @@ from functools import reduce
 import numpy as np
 
 from ogive import operations as ops
+from ogive.effects import Checked, Effects, Table
 from ogive.expression import Expression, Format, depends_on_elements, node
 from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.numerics.machine import Machine
@@ -164,6 +165,50 @@ class Paired:
         return self.is_exact and self.factor is None
 
 
+#: The fields of results, and of their opposites and magnitudes, that no other number is computed of. `settled` puts signs into words.
+OF_RESULTS = {
+    "bias": "more is computed of a number that is an end of an interval",
+    "other_end": "more is computed of a number that is an end of an interval",
+    "turn": "more is computed of words without their sign",
+    "sign": "more is computed of words without the sign of their zeros",
+    "is_half": "more is computed of a half of a result",
+}
+
+COMPUTED = Effects(
+    made="high factor low scale share relative around covered interval is_nonzero may_be_zero lost is_power is_quotient where",
+    refused=OF_RESULTS,
+)
+EFFECTS: Table = {
+    "negate": {
+        Paired: Effects(
+            kept="factor scale share relative around covered bias is_nonzero may_be_zero lost is_quotient where is_half",
+            made="high low other_end interval turn sign",
+            dropped={"is_power": "powers of two are positive"},
+        )
+    },
+    "absolute": {
+        Paired: Effects(
+            kept="bias is_nonzero may_be_zero is_quotient where is_half around",
+            made="high factor low scale other_end share relative covered interval turn sign lost is_power",
+        )
+    },
+    **{
+        name: {Paired: COMPUTED}
+        for name in (
+            "add",
+            "multiply",
+            "divide",
+            "reciprocal",
+            "square_root",
+            "select",
+            "as_words",
+            "normalised",
+            "as_operand",
+        )
+    },
+}
+
+
 def half_unit(largest: float) -> float:
     """The largest error of rounding a number of no larger magnitude to float32."""
     return U * 2.0 ** (math.ceil(math.log2(largest)) - 1)
@@ -175,8 +220,13 @@ def joined(*sides: Paired) -> Conditions:
     return Conditions(tuple(doubts), tuple(dict.fromkeys(truth for side in sides for truth in side.where.holds)))
 
 
-class PairedArithmetic(Machine):
+class PairedArithmetic(Machine, Checked):
     """The operations on pairs."""
+
+    effects, refusal = EFFECTS, Unpaired
+
+    def ready(self, number: Paired) -> Paired:
+        return self.settled(number)
 
     def __init__(self, roundings: int = ROUNDINGS[-1]) -> None:
         super().__init__(Format.F32)
@@ -236,7 +286,6 @@ class PairedArithmetic(Machine):
 
     def as_words(self, a: Paired) -> Paired:
         """The number as ``high + low``, or high alone."""
-        a = self.settled(a)
         if a.factor is None and a.scale is None:
             return a
         if a.factor is None:
@@ -254,9 +303,7 @@ class PairedArithmetic(Machine):
         return replace(a, high=high, factor=None, scale=None, low=rest, share=share, relative=relative, lost=lost)
 
     def settled(self, a: Paired) -> Paired:
-        """The number with its sign in its words, and both ends in one bound: other numbers are computed of no other."""
-        if a.bias or a.other_end is not None or a.is_half:
-            raise Unpaired("more is computed of a number that is an end of an interval")
+        """The number with its sign in its words."""
         if a.turn is not None:
             low = None if a.low is None else self.signed(a.low, a.turn)
             lies = a.interval | -a.interval
@@ -265,6 +312,10 @@ class PairedArithmetic(Machine):
             if a.factor is not None:
                 raise Unpaired("a product whose sign is another number's")
             a = replace(a, high=self.make(ops.COPY_SIGN, a.high, a.sign), sign=None)
+        return a
+
+    def as_operand(self, a: Paired) -> Paired:
+        """The number as the operand of a function."""
         return a
 
     def with_roundings(self, a: Paired, count: int) -> Paired:
@@ -314,7 +365,7 @@ class PairedArithmetic(Machine):
     def negate(self, a: Paired) -> Paired:
         sign = None if a.sign is None else self.neg_(a.sign)
         if a.turn is not None:
-            return replace(a, turn=self.neg_(a.turn), sign=sign)
+            return replace(a, turn=self.neg_(a.turn), sign=sign, is_power=False)
         low, other_end = (None if x is None else self.neg_(x) for x in (a.low, a.other_end))
         return replace(
             a,
@@ -419,7 +470,6 @@ class PairedArithmetic(Machine):
         for one, other in ((a, b), (b, a)):
             if one.is_one:
                 return other
-        a, b = self.settled(a), self.settled(b)
         for one, other in ((a, b), (b, a)):
             if one.is_power:
                 return self._scaled(other, one)

@@ -532,7 +532,7 @@ class _PairedBranch:
             return leaf
         part = self.reals.part(root)
         if part is not None:
-            return part.rule(m, m.settled(self.numbers[part.operand]))
+            return part.rule(m, m.as_operand(self.numbers[part.operand]))
         ramp = _ramp(root)
         if ramp is not None:
             x, parameter = (self.numbers[n] for n in ramp)
@@ -557,7 +557,7 @@ class _PairedBranch:
         if root.operation.name not in FUNCTIONS_IN_PAIRS:
             raise Unpaired(f"{root.operation.name} has no rule in pairs")
         reaches_all = root.operands[0] in self.moved
-        argument = m.settled(self.numbers[root.operands[0]])
+        argument = m.as_operand(self.numbers[root.operands[0]])
         return FUNCTIONS_IN_PAIRS[root.operation.name](m, argument, is_result=is_result, reaches_all=reaches_all)
 
 
