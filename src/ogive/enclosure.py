@@ -200,6 +200,10 @@ def _whole(value: Value) -> int:
     return 0 if value.kind == "zero" else int(value.fraction.p) // int(value.fraction.q)
 
 
+#: The first half of an integer that is not below a fraction n / d, and the last one that is not above it.
+_HALVES: tuple[Callable[[int, int], int], ...] = (lambda n, d: -(-2 * n // d), lambda n, d: 2 * n // d)
+
+
 class _Rules:
     """The meaning of the nodes. ``is_last``: a question that is undecided now is taken as exact.
 
@@ -474,7 +478,10 @@ class _Rules:
         return self.fmpq(*roots)
 
     def whole(self, function: Callable[[int, int], int], a: Value) -> Value:
-        """Round to an integer. A number that becomes 0 keeps its sign."""
+        """Round to an integer. A number that becomes 0 keeps its sign.
+
+        What is undecided at last is exact: the one half of an integer, or integer, that the ball contains.
+        """
         if a.kind in ("nan", "infinity", "zero"):
             return a
         if a.kind == "fraction":
@@ -486,8 +493,20 @@ class _Rules:
         if any(m.bit_length() + e > _LONGEST for m, e in ends):
             return of_ball(a.ball + self.arb(0, 1), a.sign)
         low, high = (function(*_ratio(m, e)) for m, e in ends)
-        if low != high and not self.is_last:
-            raise Undecided
+        if a.beside and low != high:
+            # Between the fraction and the ball's end on that side. No half of an integer is as near to n / d as 1 / (4 d).
+            (n, d), side = (int(a.beside[0].p), int(a.beside[0].q)), a.beside[1]
+            limit = function(4 * n + side, 4 * d)
+            low, high = (max(low, limit), high) if side > 0 else (low, min(high, limit))
+        if low != high:
+            if not self.is_last:
+                raise Undecided
+            first, last = (
+                function_of_halves(*_ratio(m, e)) for function_of_halves, (m, e) in zip(_HALVES, ends, strict=True)
+            )
+            if first != last:
+                raise UnsupportedError(f"exact results: a step of the formula is undecided with {BITS} bits")
+            high = function(first, 2)
         return of_number(high) if high else _ZERO[self.sign(a)]
 
     def remainder(self, a: Value, b: Value) -> Value:
@@ -496,7 +515,7 @@ class _Rules:
         if b.kind == "infinity" or a.kind == "zero":
             return a
         quotient = self.table[ops.TRUNCATE](self.divide(a, b))
-        rest = self.add(a, self.negate(self.multiply(quotient, b)))
+        rest = self.settled(self.add(a, self.negate(self.multiply(quotient, b))))
         return _ZERO[self.sign(a)] if rest.kind == "zero" else rest
 
     def quotient(self, a: Value, b: Value) -> Value:

@@ -198,10 +198,7 @@ def quotient(a: object, b: object) -> Term:
 
 
 def remainder(a: object, b: object) -> Term:
-    """Rest of ``a`` beside the quotient rounded towards zero, exactly; NaN, or of integers zero, where ``b`` is zero.
-
-    Operands that are results of other operations are rounded first.
-    """
+    """Rest of ``a`` beside the quotient rounded towards zero, exactly; NaN, or of integers zero, where ``b`` is zero."""
     return formula_node(ops.REMAINDER, lift(a), lift(b))
 
 

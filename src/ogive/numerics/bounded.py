@@ -591,10 +591,39 @@ class Bounded(Totals):
         truth = super().compare(operation, a, b)
         a, b = self.renormalised(self.unscaled(a)), self.renormalised(self.unscaled(b))
         doubt = except_where(self._closeness(a, b), beyond_range.of_nan(a, b))
+        if doubt is not None and self.is_long:
+            truth = self._as_exact(operation, truth, a, b)
+            is_larger, is_smaller = ties.order(self, a, b)
+            known = either(is_larger, is_smaller)
+            if known is not None:
+                is_not, is_so = (known, None) if operation == ops.EQUAL else (is_larger, is_smaller)
+                truth = either(except_where(truth, is_not), is_so) or truth
+                own = either(a.error.doubt, b.error.doubt)
+                doubt = either(own, except_where(doubt, known)) or doubt
         if doubt is not None:
             known = self.doubts.get(truth)
             self.doubts[truth] = either(known, doubt) or doubt
         return truth
+
+    def _as_exact(self, operation: Operation, truth: Expression, a: DoubleWord, b: DoubleWord) -> Expression:
+        """A comparison of float64 whose result stays where it is in doubt all around: numbers that may be equal are equal."""
+        margin = self._sum_of(self.total(a), self.total(b)) if self.of_doubles else None
+        if margin is None or not (a.error.is_known and b.error.is_known):
+            return truth
+        may_be_equal = self.less_equal_(self.abs_(self._difference(a, b)), self.widened(margin))
+        may_be_equal = both(may_be_equal, self.less_(margin, self.number(math.inf)))
+        if self.follows_exactness:
+            may_be_equal = except_where(may_be_equal, self.are_exact(a, b)) or truth
+        if operation == ops.LESS:
+            return except_where(truth, may_be_equal) or truth
+        return either(truth, may_be_equal) or truth
+
+    def zero_where_it_may_be(self, a: DoubleWord) -> DoubleWord:
+        total = self.total(a) if self.of_doubles and self.is_long and a.error.is_known else None
+        if total is None:
+            return a
+        may_be = both(self.less_equal_(self.abs_(a.high), total), self.less_(total, self.number(math.inf)))
+        return replace(self.select(may_be, self.wide(0.0), a), error=a.error)
 
     def _closeness(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """Whether two numbers lie so close together that their order is in doubt."""
@@ -658,7 +687,11 @@ class Bounded(Totals):
             value, total = self.single(a), self.total(a)
             margin = self.mul_(self.abs_(value), self.number(2.0**-52))
             margin = margin if total is None else self.fma_(total, self.number(1 + 2.0**-30), margin)
-            ends = (self.make(operation, self.sub_(value, margin)), self.make(operation, self.add_(value, margin)))
+            ends = [self.make(operation, self.sub_(value, margin)), self.make(operation, self.add_(value, margin))]
+            if self.is_long and x.beyond is not None:
+                ends = ties.moved_to_integers(self, operation, ends, x.beyond)
+                moved = self.select_(self.less_(result.high, ends[0]), ends[0], result.high)
+                result = replace(result, high=self.select_(self.less_(ends[1], moved), ends[1], moved))
             exactly = self.of_one_word(a) if self.follows_exactness else None
             same = self.equal_(*ends)
             # Both ends may be zeros, of two signs.

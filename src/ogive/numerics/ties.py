@@ -7,10 +7,11 @@ sums, products and functions. All hold everywhere; of two the one is taken whose
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ogive import operations as ops
-from ogive.expression import Expression, Format, node
+from ogive.expression import Expression, Format, Operation, node
 from ogive.numerics.bound import Beyond
 from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.totals import Totals
@@ -22,6 +23,7 @@ __all__ = [
     "Sides",
     "chosen",
     "exactness",
+    "moved_to_integers",
     "near",
     "near_zero",
     "of_multiple",
@@ -29,6 +31,7 @@ __all__ = [
     "of_quotient",
     "of_ratio",
     "of_sum",
+    "order",
     "signs",
 ]
 
@@ -373,3 +376,48 @@ def near_zero(m: Totals, name: str, u: DoubleWord, otherwise: Beyond | None) -> 
     assert below is not None
     is_near = m.less_(m.abs_(u.high), m.number(NEAR_ZERO))
     return chosen(m, is_near, Beyond(high, low, above, below), otherwise)
+
+
+def order(m: Totals, a: DoubleWord, b: DoubleWord) -> tuple[Expression | None, Expression | None]:
+    """Where a is larger than b, and where smaller, because one is exact and the other one lies beyond that, or farther out."""
+    for one, exact, is_swapped in ((a, b, False), (b, a, True)):
+        found = one.error.beyond
+        if found is None or not exact.error.is_exact or exact.low is not None or exact.exponent is not None:
+            continue
+        zero, limit = m.number(0.0), exact.high
+        is_same = m.equal_(found.high, limit)
+        above, below = (
+            both(side, either(m.less_(*ends), both(is_same, m.less_equal_(*lows))) or is_same)
+            for side, ends, lows in (
+                (found.is_above, (limit, found.high), (zero, found.low)),
+                (found.is_below, (found.high, limit), (found.low, zero)),
+            )
+        )
+        return (below, above) if is_swapped else (above, below)
+    return None, None
+
+
+def moved_to_integers(m: Totals, operation: Operation, ends: Sequence[Expression], beyond: Beyond) -> list[Expression]:
+    """The integers that the ends of a number are rounded to, where the number lies beyond another one of one word."""
+    n, zero, one, half = beyond.high, *map(m.number, (0.0, 1.0, 0.5))
+    is_single = both(m.equal_(beyond.low, zero), m.is_finite_(n))
+    floor, ceiling = m.make(ops.FLOOR, n), m.make(ops.CEILING, n)
+    match operation:
+        case ops.FLOOR:
+            next_above, next_below = floor, m.sub_(ceiling, one)
+        case ops.CEILING:
+            next_above, next_below = m.add_(floor, one), ceiling
+        case ops.TRUNCATE:
+            next_above = m.select_(m.less_(n, zero), m.add_(floor, one), floor)
+            next_below = m.select_(m.less_(zero, n), m.sub_(ceiling, one), ceiling)
+        case _:
+            next_above, next_below = m.make(ops.FLOOR, m.add_(n, half)), m.make(ops.CEILING, m.sub_(n, half))
+    # Zeros have the sign of what is rounded to them.
+    size, is_zero = m.abs_(n), m.equal_(n, zero)
+    next_above = m.make(ops.COPY_SIGN, next_above, m.select_(is_zero, size, n))
+    next_below = m.make(ops.COPY_SIGN, next_below, m.select_(is_zero, m.neg_(size), n))
+    low, high = ends
+    return [
+        m.select_(both(both(is_single, beyond.is_above), m.less_equal_(low, next_above)), next_above, low),
+        m.select_(both(both(is_single, beyond.is_below), m.less_equal_(next_below, high)), next_below, high),
+    ]

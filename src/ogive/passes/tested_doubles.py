@@ -199,17 +199,16 @@ class TestedDoubles(TestedReals, UntestedElements):
             return self._is_one_operation(operands[0])
         if operation in ARITHMETIC:
             numbers = list(map(self.number, operands))
-            if all(n.is_exact and n.error.is_exact for n in numbers):
+            if all(map(_is_certain, numbers)):
                 return True
             if operation in (ops.ADD, ops.SUBTRACT):
                 for product, other in (operands, operands[::-1]):
                     if product.operation is ops.MULTIPLY:
                         parts = [self.number(n) for n in (*product.operands, other)]
-                        if all(n.is_exact and n.error.is_exact for n in parts):
+                        if all(map(_is_certain, parts)):
                             return True
             return False
-        number = self.number(root)
-        return number.is_exact and number.error.is_exact and number.error.doubt is None
+        return _is_certain(self.number(root))
 
     # ---- numbers
 
@@ -286,6 +285,11 @@ class TestedDoubles(TestedReals, UntestedElements):
         number = m.wide(value / Fraction(2) ** power)
         interval = Interval.around(float(value)) if abs(power) < m.bias else EVERYTHING
         return replace(number, exponent=m.number(float(power)), interval=interval, mantissa=number.interval)
+
+
+def _is_certain(number: DoubleWord) -> bool:
+    """Whether this is the exact number, in one word."""
+    return number.is_exact and number.error.is_exact and number.error.doubt is None
 
 
 def _coarsest(bound: Expression) -> float:

@@ -3,7 +3,7 @@
 NaN in either gives NaN, and -0 is smaller than 0. The cases that a comparison leaves open, equal numbers and NaN, is settled
 in their bits: ``a | b`` is NaN where one of them is, the number that both are, and of two zeros -0 if one is.
 
-The remainder of a division whose quotient is rounded towards zero, exactly.
+The remainder of a division whose quotient is rounded towards zero, of numbers of one word exactly.
 
 One step takes a multiple of b from a, as many times as a quotient of the precision can say; what it leaves
 is exact, because it is a multiple of the last bit of b and smaller than b. Where a is larger by more than
@@ -23,7 +23,7 @@ from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import Machine
 
-__all__ = ["larger", "remainder", "smaller"]
+__all__ = ["computed_remainder", "is_one_word", "larger", "remainder", "smaller"]
 
 
 def larger(m: Arithmetic, a: DoubleWord, b: DoubleWord) -> DoubleWord:
@@ -68,11 +68,31 @@ functions.SMALLER.lowering = smaller
 
 def remainder(m: Arithmetic, x: DoubleWord, y: DoubleWord) -> DoubleWord:
     """The rest of ``x`` when multiples of ``y`` are taken from it: smaller than y, with the sign of x."""
-    dividend, divisor = m.single(x), m.single(y)
-    a, b = m.single_of(dividend), m.single_of(divisor)
+    x, y = m.unscaled(x), m.unscaled(y)
+    if not (is_one_word(x) and is_one_word(y)):
+        return computed_remainder(m, x, y)
+    a, b = m.single_of(x.high), m.single_of(y.high)
     if m.format is Format.F64 and a is not None and b is not None:  # on half as many registers
         return DoubleWord(m.converted(_exactly(Machine(Format.F32), a, b), m.format))
-    return DoubleWord(_exactly(m, dividend, divisor))
+    return DoubleWord(_exactly(m, x.high, y.high))
+
+
+def is_one_word(a: DoubleWord) -> bool:
+    """Whether a number is one of the format, and all of its words are exact where there is a bound."""
+    return a.low is None and a.exponent is None and (not a.error.is_known or a.error.is_exact)
+
+
+def computed_remainder(m: Arithmetic, x: DoubleWord, y: DoubleWord) -> DoubleWord:
+    """The same of computed numbers without exponents: ``x - trunc(x / y) y``, whose quotient may be in doubt."""
+    quotient = m.integral(ops.TRUNCATE, m.divide(x, y))
+    rest = m.zero_where_it_may_be(m.subtract(x, m.multiply(quotient, y)))
+    # It has the sign of x, a zero, too. A smaller number is its own remainder, also by infinity.
+    rest = m.copy_sign(m.doubted_by_sign(rest, x), m.single(x))
+    if not m.bounded or m.is_long:
+        # Where the quotient has no bits for its last integer, the rest of the rounded numbers is no larger than y at least.
+        is_lost = m.less_equal_(m.number(2.0 ** (m.precision - 1)), m.abs_(quotient.high))
+        rest = m.select(is_lost, DoubleWord(_exactly(m, m.single(x), m.single(y)), error=rest.error), rest)
+    return m.select(m.compare(ops.LESS, m.absolute(x), m.absolute(y)), x, rest)
 
 
 def _exactly(m: Machine, dividend: Expression, divisor: Expression) -> Expression:

@@ -20,6 +20,7 @@ from ogive.numerics.bound import UNKNOWN, Beyond, Bound
 from ogive.numerics.bounded import LOST, NEXT_TO_NOTHING, SLACK, Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.exponential import FARTHEST
+from ogive.numerics.elementary.extremes import computed_remainder, is_one_word
 from ogive.numerics.elementary.own_errors import CORRECTED, IN_WORDS, PROMOTED
 from ogive.numerics.elementary.trigonometric import NO_TURN
 from ogive.numerics.interval import Interval
@@ -95,6 +96,8 @@ class Function:
     zero_at: float | None = None
     #: Its limit at the other end, nearly, and always below.
     other_limit: float | None = None
+    #: The limit of a function that is zero at zero at minus infinity, and always above.
+    lower_limit: float | None = None
     #: Whether the result of finite operands has a magnitude below 1.
     is_below_one: bool = False
     #: Whether the rule adds an exponent to its result, in float64's own kernels.
@@ -240,7 +243,9 @@ FUNCTIONS: dict[str, Function] = {
     "exp2": Function(
         _of_any(1500.0), _value, _one, (1020.0, 2020.0), is_limited_above=True, underflows=True, saturates=True
     ),
-    "expm1": Function(_of_any(1410.0), _value_and_more, _one, (700.0, 1400.0), is_limited_above=True, saturates=True),
+    "expm1": Function(
+        _of_any(1410.0), _value_and_more, _one, (700.0, 1400.0), is_limited_above=True, saturates=True, lower_limit=-1.0
+    ),
     "log": Function((), _reciprocal, _magnitude, largest=800.0, is_logarithm=True),
     "log10": Function((), _reciprocal, _magnitude, largest=800.0, is_logarithm=True),
     "log2": Function((), _more_than_reciprocal, _magnitude, largest=1100.0),
@@ -308,8 +313,10 @@ def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., D
 
     @wraps(rule)
     def with_bound(m: Bounded, *operands: DoubleWord) -> DoubleWord:
-        if name in ("larger", "smaller"):
+        if name in ("larger", "smaller", "remainder"):
             operands = tuple(map(m.unscaled, operands))
+        if name == "remainder" and not all(map(is_one_word, operands)):
+            return computed_remainder(m, *operands)
         # On the way bounds are not asked for: the rule's own error says what becomes of exact operands.
         bare = [replace(operand, error=UNKNOWN) for operand in operands]
         result: DoubleWord = rule(m, *bare)
@@ -500,21 +507,35 @@ def _beyond(m: Bounded, function: Function, u: DoubleWord) -> Beyond | None:
         beyond_zero = Beyond(zero, zero, is_above, nowhere())
         if function.other_limit is None or not m.follows_exactness:
             return beyond_zero
-        size, opposite = m.abs_(u.high), m.less_(u.high, zero) if function.zero_at > 0 else m.less_(zero, u.high)
-        is_finite = m.less_(size, m.number(math.inf))
-        is_far = both(opposite, m.less_(m.number(1.0), size))
-        total = m.total(u)
-        if total is not None:
-            is_far = both(is_far, m.less_(total, m.number(0.5)))
+        is_far, is_finite = _is_far(m, u, is_positive=function.zero_at < 0)
         below_limit = Beyond(m.number(function.other_limit), zero, nowhere(), is_finite)
         return ties.chosen(m, is_far, below_limit, beyond_zero)
-    near = u.error.beyond
+    found = _beyond_zero(m, function, u)
+    if function.lower_limit is None or not m.follows_exactness:
+        return found
+    is_far, is_finite = _is_far(m, u, is_positive=False)
+    return ties.chosen(m, is_far, Beyond(m.number(function.lower_limit), zero, is_finite, nowhere()), found)
+
+
+def _beyond_zero(m: Bounded, function: Function, u: DoubleWord) -> Beyond | None:
+    """For a function that is linear at zero the number that its operand lies beyond, where that is zero."""
+    zero, near = m.number(0.0), u.error.beyond
     if not function.is_linear_at_zero or near is None or (near.high is zero and near.low is zero):
         return near if function.is_linear_at_zero else None
     if not (m.follows_zeros or m.follows_exactness):
         return None
     at_zero = both(m.equal_(near.high, zero), m.equal_(near.low, zero))
     return Beyond(zero, zero, both(at_zero, near.is_above), both(at_zero, near.is_below))
+
+
+def _is_far(m: Bounded, u: DoubleWord, *, is_positive: bool) -> tuple[Expression, Expression]:
+    """Whether a number lies beyond 1, or -1; and whether it is finite."""
+    zero, size = m.number(0.0), m.abs_(u.high)
+    is_far = both(m.less_(*((zero, u.high) if is_positive else (u.high, zero))), m.less_(m.number(1.0), size))
+    total = m.total(u)
+    if total is not None:
+        is_far = both(is_far, m.less_(total, m.number(0.5)))
+    return is_far, m.less_(size, m.number(math.inf))
 
 
 def _beyond_one(m: Bounded, u: DoubleWord) -> Beyond:
@@ -699,11 +720,10 @@ def _of_atan2(m: Bounded, own: Bound, result: DoubleWord, y: DoubleWord, x: Doub
 
 
 def _of_remainder(m: Bounded, result: DoubleWord, x: DoubleWord, y: DoubleWord) -> Bound:
-    """Exact of exact single numbers; in doubt of all others. It is a multiple of the last bit of y, or x."""
-    is_exact = x.error.is_exact and y.error.is_exact and x.low is None and y.low is None
-    doubt = either(x.error.doubt, y.error.doubt, x.error.vast, y.error.vast) if is_exact else m.always
+    """Exact, of exact numbers of one word. It is a multiple of the last bit of y, or x."""
+    doubt = either(x.error.doubt, y.error.doubt, x.error.vast, y.error.vast)
     bits = max(x.error.bits, y.error.bits) if x.error.bits and y.error.bits else None
-    nan = beyond_range.of_nothing(m, result, x, y) if is_exact and m.knows_what_is_beyond_range else None
+    nan = beyond_range.of_nothing(m, result, x, y) if m.knows_what_is_beyond_range else None
     return Bound(0.0, 0.0, None, doubt, bits, 0.0, min(x.error.largest, y.error.largest), nan=nan)
 
 
