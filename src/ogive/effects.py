@@ -20,7 +20,7 @@ class UnlistedField(Exception):
 
 @dataclass(frozen=True)
 class Effects:
-    """What an operation does to the fields of a class of numbers, each by its name. Every field has one effect."""
+    """The effects of an operation on the fields of a class of numbers. Every field has one, by its name."""
 
     kept: str = ""
     """The result has the operand's."""
@@ -33,6 +33,7 @@ class Effects:
 
     @cached_property
     def listed(self) -> list[str]:
+        """The fields that have an effect."""
         return [*self.kept.split(), *self.made.split(), *self.dropped, *self.refused]
 
     def confirm(self, name: str, operands: Iterable[Any], result: Any) -> None:
@@ -48,7 +49,7 @@ class Effects:
                 raise UnlistedField(f"{name} keeps the field {part!r} of {type(result).__name__}, which it drops")
 
 
-#: Of each operation: its effects on each class of numbers.
+#: The effects of each operation on each class of numbers.
 Table = Mapping[str, Mapping[type, Effects]]
 
 

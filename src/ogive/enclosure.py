@@ -116,7 +116,7 @@ class Value:
 
 _ALL_MADE: Mapping[type, Effects] = {Value: Effects(made="kind sign fraction ball beside")}
 
-#: What operations do to the fields of values.
+#: The effects of operations on the fields of values.
 EFFECTS: Table = {
     "negate": {Value: Effects(kept="kind", made="sign fraction ball beside")},
     "copy_sign": {Value: Effects(kept="kind", made="sign fraction ball beside")},

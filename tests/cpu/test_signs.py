@@ -42,7 +42,7 @@ X = [-90, -40, -9.5, -3, -2, -0.75, -0.5, -(2.0**-20), -1e-30, -0.0, 0, 1e-30, 0
 
 
 def results(formulas: Sequence[Any], kind: str, target: Target, x: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Of several formulas, by one kernel."""
+    """The results of several formulas, by one kernel."""
     op: Operator = ogive.operator(signatures=[((kind,), (kind,) * len(formulas))])(
         lambda x: tuple(formula(x) for formula in formulas)
     )

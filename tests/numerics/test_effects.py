@@ -338,7 +338,7 @@ def test_numbers_in_words_are_within_their_bounds_after_each_operation(mode: str
 
 
 def test_values_of_enclosures_are_right_after_each_operation() -> None:
-    """Of balls as narrow as they may be, and beside fractions: signs, and the sides that numbers lie on."""
+    """Signs are right of narrow balls and of numbers beside fractions, and so are the sides that they lie on."""
     flint = pytest.importorskip("flint")
     with flint.ctx.workprec(128):
         judge_values(flint, enclosure._Rules(is_last=False, bits=128))

@@ -65,7 +65,7 @@ class DoubleWord:
         return self.low is None and self.exponent is None
 
 
-#: What operations do to the fields of numbers, and of their bounds where they have such (bounded.py).
+#: The effects of operations on the fields of numbers, and of the bounds that some have (bounded.py).
 EFFECTS: Table = {
     "negate": {
         DoubleWord: Effects(
