@@ -9,8 +9,8 @@ help:  ## list the commands
 
 develop:  ## make .venv with an editable install that compiles what has changed when it is imported
 	python3 -m venv .venv
-	.venv/bin/python -m pip install --quiet meson-python meson ninja numpy ml_dtypes
-	PATH="$(CURDIR)/.venv/bin:$(PATH)" .venv/bin/python -m pip install --quiet --no-build-isolation -e '.[lint]'
+	.venv/bin/python -m pip install --quiet --upgrade "pip>=25.1" meson-python meson ninja numpy ml_dtypes
+	PATH="$(CURDIR)/.venv/bin:$(PATH)" .venv/bin/python -m pip install --quiet --no-build-isolation -e '.[test]' --group lint
 	$(MAKE) stubs
 
 lint:  ## style and format
@@ -70,7 +70,7 @@ export:  ## every exported function on every architecture that can be run here
 opencl:  ## every kernel on an OpenCL device (needs pyopencl, and pocl-opencl-icd where there is no other)
 	OGIVE_OPENCL_ALL=1 $(PYTHON) -m pytest -q -n auto --matrices=whole tests/devices
 
-site:  ## the documentation site, in build/site/html, with its links checked (needs the extra `site`)
+site:  ## the documentation site, in build/site/html, with its links checked (needs the dependency group `site`)
 	$(PYTHON) -m website build/site
 	$(PYTHON) -m website.links build/site/html
 

@@ -2,7 +2,7 @@
 
     python accuracy/make_document.py [--no-picture]
 
-The picture needs matplotlib: pip install '.[documents]'.
+The picture needs matplotlib: pip install '.[plot]'.
 """
 
 from __future__ import annotations

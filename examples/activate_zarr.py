@@ -1,6 +1,6 @@
 """Apply an activation to a Zarr array that is larger than the memory for it, and write the result to another one.
 
-    pip install ".[examples]"
+    pip install ".[all]" --group examples
     python examples/activate_zarr.py big.zarr activated.zarr --operator gelu --memory 256
 
 Dask reads, computes and writes chunk by chunk, with as many workers as the memory is enough for. Without a source, one

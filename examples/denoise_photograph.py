@@ -1,6 +1,6 @@
 """Denoise a photograph: soft thresholding of wavelet coefficients is `ogive.shrink` with bias = lambd.
 
-    pip install ".[examples]"
+    pip install ".[all]" --group examples
     python examples/denoise_photograph.py
 
 The photograph comes with PyWavelets (CC0, by Lav Varshney). Gaussian noise is added, the picture is taken apart

@@ -1,6 +1,6 @@
 """Make what the first command of the README runs: a small ONNX model and a real input for it.
 
-    pip install ".[examples]"
+    pip install ".[all]" --group examples
     python examples/make_model.py
 
 The input holds the wavelet coefficients of a noisy photograph (from PyWavelets: CC0, by Lav Varshney). The model

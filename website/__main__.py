@@ -1,7 +1,7 @@
 """Build the site: ``python -m website [FOLDER]``, which is build/site unless told otherwise.
 
 It copies docs/ to a folder of its own, writes the operator reference beside it, and runs Sphinx. Warnings are errors,
-links within the site that lead nowhere among them. It needs no network: pip install '.[site]'.
+links within the site that lead nowhere among them. It needs no network: pip install '.[onnx]' --group site.
 """
 
 from __future__ import annotations

@@ -12,7 +12,10 @@ import pickle
 import reprlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = [
     "ArgumentError",
@@ -32,6 +35,7 @@ __all__ = [
     "by_position",
     "described",
     "message",
+    "naming",
     "needed",
     "refuse_variable",
     "shapes_apart",
@@ -220,3 +224,23 @@ def described(value: object) -> str:
         return f"the function {value.__name__}"
     name = type(value).__name__
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[Path]:
+    """The path, for a block that writes the file: an error of a full disk does not say by itself which file it is.
+
+    >>> from pathlib import Path
+    >>> try:
+    ...     with naming(Path("/dev/full")) as path:
+    ...         _ = path.write_text("text")
+    ... except OSError as error:
+    ...     print(error.filename)
+    /dev/full
+    """
+    try:
+        yield path
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise

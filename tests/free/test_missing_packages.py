@@ -38,8 +38,8 @@ def test_the_command_line(package):
             "llvmlite",
             "import ogive; ogive.export(ogive.relu)",
             (
-                "llvmlite: kernels that did not come with Ogive (formulas of your own, fused models) need this package. "
-                "Install it: pip install 'ogive[compile]'"
+                "llvmlite: this install has no compiled kernels, as it was built from sources. "
+                "Install the compiler of kernels: pip install 'ogive[compile]'"
             ),
         ),
         (

@@ -385,6 +385,7 @@ def test_assert_conforms():
 
 
 def test_the_plugin(tmp_path):
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["ogive.judge.plugin"]\n')
     test = tmp_path / "test_mine.py"
     test.write_text(
         "import numpy as np\ndef test_it(assert_conforms):\n    assert_conforms(np.tanh, 'tanh', 'float16')\n"
@@ -396,8 +397,6 @@ def test_the_plugin(tmp_path):
         "-q",
         "-p",
         "no:ogive",
-        "-p",
-        "ogive.judge.plugin",
         "--rootdir",
         str(tmp_path),
         str(test),

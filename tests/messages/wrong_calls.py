@@ -74,6 +74,12 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "swish: there is no parameter 'beta'; allowed: alpha, out, where, casting, order, dtype, subok, signature. Write alpha for the beta of papers",
         ),
         (
+            "the slope of leaky_relu in papers",
+            "ogive.leaky_relu(X, slope=0.1)",
+            "ArgumentError",
+            "leaky_relu: there is no parameter 'slope'; allowed: alpha, out, where, casting, order, dtype, subok, signature. Write alpha for the slope of papers",
+        ),
+        (
             "too many tensors",
             "ogive.celu(X, 1.5)",
             "ArgumentError",
@@ -2410,6 +2416,18 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             'cli("accuracy", "mine.py:number")',
             "CommandLineError",
             "status 2: ogive: mine.py:number is 1, not an operator. Name an operator of the module",
+        ),
+        (
+            "a file that is no program",
+            'cli("accuracy", "model.txt:f")',
+            "CommandLineError",
+            "status 2: ogive: model.txt is no Python file; allowed: module:name, file.py:name",
+        ),
+        (
+            "a word in the place of a number",
+            'cli("run", "relu.onnx", "--iterations", "many")',
+            "CommandLineError",
+            "status 2: ogive: --iterations is 'many'; allowed: a whole number from 1 on",
         ),
         (
             "an unknown module",

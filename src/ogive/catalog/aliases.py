@@ -13,10 +13,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ogive.catalog import load
+from ogive.catalog import OPERATORS, load
 from ogive.operator import Operator
 
-__all__ = ["ALIASES", "Alias", "Own", "named", "written_call"]
+__all__ = ["ALIASES", "Alias", "Own", "by_name", "named", "written_call"]
 
 
 class Own(NamedTuple):
@@ -110,6 +110,21 @@ def named(name: str) -> Operator:
     alias = ALIASES[name]
     base = load(alias.operator)
     return _bound(name, alias, base) if alias.values else base
+
+
+def by_name(word: str) -> tuple[Operator, str] | None:
+    """The operator that a word names, in Ogive or in a standard, and the name that files and reports of it have.
+
+    An alias keeps its name there.
+
+    >>> by_name("LeakyRelu"), by_name("silu")
+    ((<operator leaky_relu(x, *, alpha=0.01)>, 'leaky_relu'), (<operator swish(x, *, alpha=1.0)>, 'silu'))
+    """
+    wanted = word.lower().removeprefix("dml_").removeprefix("operator_")
+    for op in OPERATORS.values():
+        if wanted in (op.name, (op.onnx or op.name).lower(), (op.directml or op.name).lower()):
+            return op, op.name
+    return (named(wanted), wanted) if wanted in ALIASES else None
 
 
 def _bound(name: str, alias: Alias, base: Operator) -> Operator:

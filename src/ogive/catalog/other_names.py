@@ -234,6 +234,18 @@ _THRESHOLD = (
 )
 
 
+#: Parameters by their names in papers and older libraries.
+_OF_PAPERS = {
+    ("swish", "beta"): "alpha",
+    ("swiglu", "beta"): "alpha",
+    ("leaky_relu", "slope"): "alpha",
+    ("leaky_relu", "leak"): "alpha",
+    ("thresholded_relu", "theta"): "alpha",
+    ("shrink", "threshold"): "lambd",
+    ("softplus", "sharpness"): "steepness",
+}
+
+
 @cache
 def parameter_here(operator: str, theirs: str) -> str:
     """The parameter to write in place of one that PyTorch, JAX or Keras calls so, as a sentence; empty if none does.
@@ -247,8 +259,9 @@ def parameter_here(operator: str, theirs: str) -> str:
         return _THRESHOLD if operator == "threshold" else ""
     if theirs == "inplace":
         return "Write out=x to compute in place"
-    if (operator, theirs) == ("swish", "beta"):
-        return "Write alpha for the beta of papers"
+    in_papers = _OF_PAPERS.get((operator, theirs))
+    if in_papers is not None:
+        return f"Write {in_papers} for the {theirs} of papers"
     for library, names in OTHER_NAMES.items():
         for meant in names.values():
             if not isinstance(meant, str) and meant[0] == operator:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
+import re
 import signal
 import sys
 import threading
@@ -136,6 +137,8 @@ INTERNAL_ERROR = 70
 
 
 def _status(arguments: list[str]) -> int:
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:2], "--help"]
     try:
         result: Any = ogive.main(arguments, prog_name="ogive", standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -145,7 +148,8 @@ def _status(arguments: list[str]) -> int:
     except click.UsageError as error:
         # The errors that click itself has found say little: the help says the rest.
         is_from_click = type(error) is not click.UsageError or error.format_message().startswith("Got unexpected")
-        _complain(error.format_message() + (_way_out(error, arguments) if is_from_click else ""))
+        number = _about_a_number(error)
+        _complain(number or error.format_message() + (_way_out(error, arguments) if is_from_click else ""))
     except click.ClickException as error:
         _complain(error.format_message())
     except click.Abort:
@@ -155,7 +159,7 @@ def _status(arguments: list[str]) -> int:
         _complain(str(error), _is_debugged(arguments))
     except OSError as error:
         way_out = _CHECK if isinstance(error, _OF_PATHS) else ""
-        _complain(f"{error.filename}: {error.strerror}{way_out}" if error.filename else str(error))
+        _complain(f"{error.filename or 'the output'}: {error.strerror}{way_out}" if error.strerror else str(error))
     except UnicodeEncodeError as error:
         _complain(f"the output's encoding, {error.encoding}, cannot write {error.object[error.start]!a}")
     except MemoryError as error:
@@ -179,6 +183,29 @@ def _is_debugged(arguments: list[str]) -> bool:
 #: The advice about a file that cannot be read or written.
 _CHECK = ". Check the path and its permissions"
 _OF_PATHS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
+
+
+def _about_a_number(error: click.UsageError) -> str:
+    """The sentence about an option that wants a number and got none; empty for other errors.
+
+    >>> _about_a_number(click.BadParameter("'many' is not a valid integer range.", param=click.Option(["-n"], type=click.IntRange(1))))
+    "-n is 'many'; allowed: a whole number from 1 on"
+    """
+    parameter = error.param if isinstance(error, click.BadParameter) else None
+    kind = None if parameter is None else parameter.type
+    if parameter is None or not isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
+        return ""
+    given = re.search(r"('[^']*') is not a valid", error.format_message())
+    if given is None:
+        return ""
+    words = "a whole number" if isinstance(kind, click.types.IntParamType) else "a number"
+    low, high = getattr(kind, "min", None), getattr(kind, "max", None)
+    above = "above" if getattr(kind, "min_open", False) else "from"
+    if high is not None:
+        words += f" {above} {low:g} to {high:g}" if low is not None else f" up to {high:g}"
+    elif low is not None:
+        words += f" above {low:g}" if above == "above" else f" from {low:g} on"
+    return f"{parameter.opts[0]} is {given[1]}; allowed: {words}"
 
 
 def _way_out(error: click.UsageError, arguments: list[str]) -> str:

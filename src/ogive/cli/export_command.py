@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from ogive.cli.operator_argument import find, own
+from ogive.cli.operator_argument import find_with_name, own
 from ogive.errors import ParameterError, message
 from ogive.exporting.exported import FORMS, Exported, export
+from ogive.exporting.sources import CalledOperator
 
 __all__ = ["command", "snippet"]
 
@@ -84,7 +85,8 @@ def _found(word: str) -> Any:
     if ":" in word:
         op, bound = own(word)
         return op.bind(**bound) if bound else op
-    return find(word)
+    op, shown = find_with_name(word)
+    return op if shown == op.name else CalledOperator(op, shown)
 
 
 def _print(exported: Exported, paths: list[Path]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 
 from ogive.cli.accuracy_command import read_parameter
-from ogive.cli.operator_argument import OperatorName, find
+from ogive.cli.operator_argument import OperatorName, find_with_name
 from ogive.cli.terminal import Column, print_json, print_table, progress, say
 from ogive.dtypes import NUMBERS
 from ogive.errors import DTypeError, UnsupportedError
@@ -202,10 +202,10 @@ def _specifications(
 ) -> Iterator[Specification]:
     from ogive.catalog import OPERATORS
 
-    chosen: list[Operator] = [find(name) for name in operators]
+    chosen: list[tuple[Operator, str]] = [find_with_name(name) for name in operators]
     if not operators:
-        chosen = [op for op in OPERATORS.values() if op.inputs == 1 and not op.is_row_wise]
-    for op in chosen:
+        chosen = [(op, op.name) for op in OPERATORS.values() if op.inputs == 1 and not op.is_row_wise]
+    for op, shown in chosen:
         known = {p.name for p in op.parameters}
         for name in values:
             if name not in known:
@@ -215,7 +215,7 @@ def _specifications(
             continue
         for dtype in dtypes:
             try:
-                yield of_operator(op, dtype, values)
+                yield of_operator(op, dtype, values, name=shown)
             except DTypeError:
                 if operators:
                     raise

@@ -17,7 +17,7 @@ from click.shell_completion import CompletionItem
 from ogive.errors import OgiveError, described
 from ogive.operator import Operator
 
-__all__ = ["OperatorName", "find", "own"]
+__all__ = ["OperatorName", "find", "find_with_name", "own"]
 
 
 class OperatorName(click.ParamType):  # type: ignore[type-arg]  # generic in new versions only
@@ -34,25 +34,28 @@ class OperatorName(click.ParamType):  # type: ignore[type-arg]  # generic in new
 
 def find(name: str) -> Operator:
     """The operator of that name, in our words, in those of a standard or of another library, or somebody's own."""
+    return find_with_name(name)[0]
+
+
+def find_with_name(name: str) -> tuple[Operator, str]:
+    """The operator, and the name that files and reports of it have: an alias keeps its own."""
     if ":" in name:
-        return own(name)[0]
+        op = own(name)[0]
+        return op, op.name
     from ogive.catalog import OPERATORS
-    from ogive.catalog.aliases import ALIASES, named
+    from ogive.catalog.aliases import ALIASES, by_name
     from ogive.catalog.other_names import advice, called
 
-    wanted = name.lower().removeprefix("dml_").removeprefix("operator_")
-    for op in OPERATORS.values():
-        if wanted in (op.name, (op.onnx or op.name).lower(), (op.directml or op.name).lower()):
-            return op
-    if wanted in ALIASES:
-        return named(wanted)
-    elsewhere = called(wanted)
+    found = by_name(name)
+    elsewhere = () if found else called(name.lower())
     if len(elsewhere) == 1:
         (ours,) = elsewhere
-        return named(ours) if ours in ALIASES else OPERATORS[ours]
+        found = by_name(ours)
+    if found is not None:
+        return found
     if known := advice(name):
         raise click.UsageError(f"there is no operator {name!r}. {known}")
-    near = difflib.get_close_matches(wanted, {*OPERATORS, *ALIASES}, 3, 0.65)
+    near = difflib.get_close_matches(name.lower(), {*OPERATORS, *ALIASES}, 3, 0.65)
     hint = (
         f"did you mean {' or '.join(near)}?" if near else "allowed: the names that `ogive list` prints, or module:name"
     )
@@ -119,6 +122,8 @@ def _module_named(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             what = f"there is no module {name!r} in the current folder or among the installed packages"
+            if Path(name).exists():
+                raise click.UsageError(f"{name} is no Python file; allowed: module:name, file.py:name") from error
             raise click.UsageError(
                 f"{what}; allowed: module:name, and file.py:name such as {name.replace('.', '/')}.py:name"
             ) from error

@@ -13,7 +13,7 @@ import numpy as np
 from ogive.accuracy.report import BINS, ErrorReport
 from ogive.cli.terminal import IMAGES, TERMINAL
 from ogive.curves import Drawing, drawing
-from ogive.errors import needed
+from ogive.errors import naming, needed
 from ogive.operator import Operator
 
 __all__ = [
@@ -160,4 +160,5 @@ def _save(figure: Any, path: Path) -> None:
 
     with matplotlib.rc_context({"svg.hashsalt": "ogive", "svg.fonttype": "none"}):
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower(), {})
-        figure.savefig(path, metadata=metadata, dpi=120)
+        with naming(path):
+            figure.savefig(path, metadata=metadata, dpi=120)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from ogive.cli.deciding_levels import identities, shares
 from ogive.cli.list_command import rounded_up, short_types
 from ogive.cli.operator_argument import OperatorName, find
 from ogive.cli.plot import PLOT_OR_TERMINAL, plot_operator
-from ogive.cli.terminal import TERMINAL, console, say
+from ogive.cli.terminal import TERMINAL, can_write, console, say
 from ogive.curves import Curve, Drawing, drawing
 from ogive.dtypes import ElementType
 from ogive.expression import REDUCTIONS, Expression, Format, walk
@@ -39,7 +40,14 @@ __all__ = ["command"]
     flag_value=TERMINAL,
     help="Draw the curve and its derivative: FILE.svg, .png or .pdf; in the terminal without FILE, or with -.",
 )
-def command(operator: str, asm: bool, dtype: str | None, target: str | None, picture: Path | str | None) -> int:
+@click.option(
+    "--levels",
+    is_flag=True,
+    help="Also print the bound of the error before rounding, and which kernel decides how many elements of common data.",
+)
+def command(
+    operator: str, asm: bool, dtype: str | None, target: str | None, picture: Path | str | None, levels: bool
+) -> int:
     """Show one operator: its formula, its parameters, its types, its curve.
 
     OPERATOR is a name of ours or of a standard, or one of your own: module:name, file.py:name.
@@ -64,7 +72,7 @@ def command(operator: str, asm: bool, dtype: str | None, target: str | None, pic
     if summary := (op.function.__doc__ or "").strip().split("\n\n")[0]:
         say("\n" + " ".join(summary.replace("``", "").split()))
     click.echo()
-    for title, text in _facts(op):
+    for title, text in (*_facts(op), *(_how_decided(op) if levels else ())):
         say(f"{title:<11} {text}", indent=12)
     if op.inputs == 1 and any(signature.outputs[0].is_float for signature in op.signatures):
         drawn = drawing(op, with_derivative=False)
@@ -77,19 +85,27 @@ def _facts(op: Operator) -> Iterator[tuple[str, str]]:
     from ogive.catalog.other_names import names_of
     from ogive.show import formula
 
+    for p in op.parameters:
+        allowed = ", ".join(map(repr, p.choices)) if p.choices else p.constraint.allowed
+        yield p.name, f"{'required' if p.is_required else f'default {p.default!r}'}; {allowed}"
+    for paragraph in (inspect.getdoc(op.function) or "").split("\n\n"):
+        if paragraph.startswith("Special cases"):
+            title, _, cases = " ".join(paragraph.split()).partition(": ")
+            yield title.removeprefix("Special cases").strip(" ()") or "special", cases.removesuffix(".")
+    yield "types", short_types(op)
     yield "ONNX", op.onnx or "-"
     yield "DirectML", op.directml or "-"
     if others := names_of(op.name):
         yield "elsewhere", ", ".join(others)
-    yield "types", short_types(op)
-    for p in op.parameters:
-        allowed = ", ".join(map(repr, p.choices)) if p.choices else p.constraint.allowed
-        yield p.name, f"{'required' if p.is_required else f'default {p.default!r}'}; {allowed}"
     lines = [line for root in op.formula() for line in formula(root, op.tensors).splitlines()]
     yield from zip(("computed as", *[""] * len(lines)), lines, strict=False)
+    yield from _contracts(op)
+
+
+def _how_decided(op: Operator) -> Iterator[tuple[str, str]]:
+    """The bounds of a result before it is rounded, and the share of elements that each level decides."""
     for line in _bounds(op):
         yield "bound", line
-    yield from _contracts(op)
     found = shares(op)
     for line in _levels(found):
         yield "levels", line
@@ -118,11 +134,13 @@ def _bounds_of(roots: Sequence[Expression], inputs: Sequence[ElementType]) -> tu
 
 def _bound_text(bound: Bound) -> str:
     size = f"2**{math.log2(bound.relative):.1f}" if bound.is_known and bound.relative else "0"
-    lost = f" and 2**{math.log2(bound.static):.0f}" if bound.is_known and bound.static > 2.0**-200 else ""
+    and_lost = (
+        f", the absolute one 2**{math.log2(bound.static):.0f}" if bound.is_known and bound.static > 2.0**-200 else ""
+    )
     return {
         "exact": "exact: nothing is rounded before the result is",
-        "static": f"static: off by at most {size} of itself{lost} before it is rounded to float32",
-        "running": f"running: computed for each element, because numbers may cancel; besides {size} of itself{lost}",
+        "static": f"static: the relative error is at most {size}{and_lost} before it is rounded to float32",
+        "running": f"running: computed for each element, because numbers may cancel; the last rounding adds at most {size}{and_lost}",
         "unknown": "",
     }[bound.kind]
 
@@ -217,7 +235,14 @@ def _curve(drawn: Drawing, curve: Curve) -> str:
         y_gridlines=[0],
     )
     lines = text.splitlines() if isinstance(text, str) else list(text)
-    return "\n".join(line.rstrip() for line in [*lines, _axis(drawn.low, drawn.high, width)])
+    whole = "\n".join(line.rstrip() for line in [*lines, _axis(drawn.low, drawn.high, width)])
+    return whole if can_write(whole, console().encoding) else _in_ascii(whole)
+
+
+def _in_ascii(picture: str) -> str:
+    """A picture for a terminal without these characters: a star for each cell with a part of the curve."""
+    frame = dict(zip("┌┐└┘─│┼", "++++-|+", strict=True))
+    return "".join(c if c.isascii() else frame.get(c, "*") for c in picture)
 
 
 def _axis(low: float, high: float, width: int) -> str:

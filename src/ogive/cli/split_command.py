@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ogive.cli.terminal import Column, as_option, print_json, print_table, say
+from ogive.errors import naming
 
 if TYPE_CHECKING:
     from ogive.onnx import Part
@@ -35,7 +36,8 @@ def command(model: Path, output: Path | None, as_json: bool) -> int:
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         for name, part in zip(files, parts, strict=True):
-            (output / name).write_bytes(part.model.SerializeToString())
+            with naming(output / name) as path:
+                path.write_bytes(part.model.SerializeToString())
     if as_json:
         rows = [_row(part, name if output else None) for part, name in zip(parts, files, strict=True)]
         print_json({"parts": rows})

@@ -29,6 +29,7 @@ __all__ = [
     "Column",
     "ModelCommand",
     "as_option",
+    "can_write",
     "console",
     "picture",
     "print_json",
@@ -339,7 +340,7 @@ def picture(counts: Sequence[int], low: float, high: float, encoding: str | None
     ▂██ ▂
     -1  1
     """
-    blocks = _BLOCKS if _can_write(_BLOCKS, encoding) else _ASCII
+    blocks = _BLOCKS if can_write(_BLOCKS, encoding) else _ASCII
     if len(counts) > columns:
         counts = [sum(counts[i * len(counts) // columns : (i + 1) * len(counts) // columns]) for i in range(columns)]
     full, largest = len(blocks) - 1, max(counts, default=0)
@@ -354,7 +355,8 @@ def picture(counts: Sequence[int], low: float, high: float, encoding: str | None
     return [*lines, left + right.rjust(max(len(counts) - len(left), len(right) + 2))]
 
 
-def _can_write(text: str, encoding: str | None) -> bool:
+def can_write(text: str, encoding: str | None) -> bool:
+    """Whether an encoding has all characters of a text."""
     try:
         text.encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ogive.cli.accuracy_command import read_parameter
-from ogive.cli.operator_argument import OperatorName, find
+from ogive.cli.operator_argument import OperatorName, find_with_name
 from ogive.cli.terminal import print_json, say, singular
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.errors import needed
@@ -19,7 +19,7 @@ __all__ = ["command"]
 
 
 def _of_catalogue(operator: str, dtype: str, parameters: tuple[str, ...], *, every_regime: bool) -> list[Specification]:
-    op = find(OperatorName().convert(operator, None, None))
+    op, shown = find_with_name(OperatorName().convert(operator, None, None))
     given = dict(read_parameter(text) for text in parameters)
     known = {p.name for p in op.parameters}
     for name in given:
@@ -27,7 +27,7 @@ def _of_catalogue(operator: str, dtype: str, parameters: tuple[str, ...], *, eve
             allowed = ", ".join(sorted(known)) or "it has none"
             raise click.UsageError(f"{op.name} has no parameter {name!r}; allowed: {allowed}")
     sets = [{**row, **given} for row in regimes(op)] if every_regime else [given]
-    return [of_operator(op, dtype, row) for row in sets]
+    return [of_operator(op, dtype, row, name=shown) for row in sets]
 
 
 def _of_onnx(operator: str, version: str | None, dtype: str, kind: str | None) -> list[Specification]:

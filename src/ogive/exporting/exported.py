@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ogive.errors import ArgumentError, ParameterError, described, message
+from ogive.errors import ArgumentError, ParameterError, described, message, naming
 from ogive.exporting import building
 from ogive.exporting.c_source import common_files, source_text
 from ogive.exporting.interface import Interface, identifiers
-from ogive.exporting.sources import ExportSource, source_of_operator
+from ogive.exporting.sources import CalledOperator, ExportSource, source_of_operator
 from ogive.operator import Operator
 
 __all__ = ["FORMS", "Exported", "export", "source_of"]
@@ -104,7 +104,8 @@ class Exported:
         to = Path(folder)
         to.mkdir(parents=True, exist_ok=True)
         for name, data in self.files.items():
-            (to / name).write_bytes(data)
+            with naming(to / name) as path:
+                path.write_bytes(data)
         return [to / name for name in self.files]
 
 
@@ -186,6 +187,9 @@ def source_of(
     what: Any, dtype: str | Sequence[str] | None, choices: Mapping[str, Any] | None, name: str | None
 ) -> ExportSource:
     """The function of an operator, a bound operator or a model."""
+    if isinstance(what, CalledOperator):
+        numbers = {p.name: p.default for p in what.operator.numeric_parameters if not p.is_required}
+        return source_of_operator(what.operator, dtype, dict(choices or {}), numbers, name, what.name)
     if isinstance(what, Operator):
         return source_of_operator(what, dtype, dict(choices or {}), {}, name)
     binding = getattr(what, "__dict__", {}).get("ogive_binding") if isinstance(what, np.ufunc) else None

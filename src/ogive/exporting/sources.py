@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ogive.forking import cached_property
 from ogive.operator import Operator
 from ogive.signature import Signature
 
-__all__ = ["ELEMENTS", "ROWS", "ExportSource", "elements", "fnv", "source_of_operator"]
+__all__ = ["ELEMENTS", "ROWS", "CalledOperator", "ExportSource", "elements", "fnv", "source_of_operator"]
 
 #: Elements of an element-wise function: not a multiple of any block.
 ELEMENTS = 4099
@@ -99,10 +99,25 @@ class ExportSource:
         return results
 
 
+class CalledOperator(NamedTuple):
+    """An operator under another of its names, which is that of the function: with its default numbers, as silu has no alpha."""
+
+    operator: Operator
+    name: str
+
+
 def source_of_operator(
-    op: Operator, dtype: str | Sequence[str] | None, choices: dict[str, Any], bound: dict[str, Any], name: str | None
+    op: Operator,
+    dtype: str | Sequence[str] | None,
+    choices: dict[str, Any],
+    bound: dict[str, Any],
+    name: str | None,
+    shown: str = "",
 ) -> ExportSource:
-    """The function of an operator for one combination of element types, with some parameters bound."""
+    """The function of an operator for one combination of element types, with some parameters bound.
+
+    ``name`` is that of the function in C; without one it is made of ``shown``, or of the operator's name.
+    """
     selecting = {p.name for p in op.parameters if p.choices}
     for key in choices:
         if key not in selecting:
@@ -125,7 +140,8 @@ def source_of_operator(
         for k, (word, kind) in enumerate(zip(tensors, types, strict=True))
     )
     own = [str(chosen[p.name]) for p in op.parameters if p.choices and not p.is_default(chosen[p.name])]
-    (name,) = identifiers([name or "_".join(["ogive", op.name, *own, *_words(op, signature)])])
+    called = [shown or op.base.name, *([] if op.accuracy == "exact" else [op.accuracy])]
+    (name,) = identifiers([name or "_".join(["ogive", *called, *own, *_words(op, signature)])])
     title = (op.function.__doc__ or op.name).strip().splitlines()[0]
     interface = Interface(name, title, operands, tuple(open_ones), computation.program)
     return ExportSource(interface, computation, () if bound else tuple(numbers.values()))

@@ -16,7 +16,7 @@ import numpy as np
 from ogive.accuracy.running_bound import enclosed, rounded_to
 from ogive.accuracy.ulp import units_in_one
 from ogive.catalog import OPERATORS
-from ogive.catalog.aliases import ALIASES, named
+from ogive.catalog.aliases import ALIASES, by_name
 from ogive.catalog.other_names import advice
 from ogive.conversion import converted
 from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type_of
@@ -306,15 +306,17 @@ def find_operator(operator: Operator | str) -> Operator:
     >>> find_operator("LeakyRelu")
     <operator leaky_relu(x, *, alpha=0.01)>
     """
+    return _found(operator)[0]
+
+
+def _found(operator: Operator | str) -> tuple[Operator, str]:
+    """An operator, and the name that its golden data have: an alias keeps its own."""
     if isinstance(operator, Operator):
-        return operator
-    wanted = str(operator).lower().removeprefix("dml_").removeprefix("operator_")
-    for op in OPERATORS.values():
-        if wanted in (op.name, (op.onnx or op.name).lower(), (op.directml or op.name).lower()):
-            return op
-    if wanted in ALIASES:
-        return named(wanted)
-    way_out = advice(str(operator)) or suggestion(wanted, [*OPERATORS, *ALIASES])
+        return operator, operator.name
+    found = by_name(str(operator))
+    if found is not None:
+        return found
+    way_out = advice(str(operator)) or suggestion(str(operator).lower(), [*OPERATORS, *ALIASES])
     what = f"there is no operator {operator!r}"
     raise ArgumentError(message("ogive.golden", what, "the names of `ogive list`", way_out))
 
@@ -325,9 +327,11 @@ def of_operator(
     parameters: Mapping[str, Any] | None = None,
     *,
     round_parameters: bool | None = None,
+    name: str = "",
 ) -> Specification:
     """The specification of an operator of the catalogue, or of one's own, for tensors of one element type.
 
+    ``name`` is that of files and reports, by default the one that was given.
     ``round_parameters``: whether parameters are rounded to float32; by default where the element type computes in it.
 
     Raises ArgumentError for an unknown operator, DTypeError where it has no such type, ParameterError for
@@ -336,7 +340,7 @@ def of_operator(
     >>> of_operator("celu", "float16", {"alpha": 0.1}).steps[0].numbers
     {'alpha': 0.10000000149011612}
     """
-    op = find_operator(operator)
+    op, shown = _found(operator)
     kind = _element_type(op.name, dtype)
     signature = _signature(op, kind)
     values = op.checked_parameters(dict(parameters or {}))
@@ -353,7 +357,7 @@ def of_operator(
     modular = op.modular and signature.is_of_integers
     step = FormulaStep(roots[0], tuple(range(len(signature.inputs))), numbers, signature.outputs[0], modular)
     return Specification(
-        op.name,
+        name or shown,
         "ogive",
         "",
         op.tensors,

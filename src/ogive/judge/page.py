@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ogive.errors import naming
 from ogive.judge.judgement import POLICIES, Example, Judgement
 
 __all__ = ["page", "write_html"]
@@ -41,7 +42,8 @@ code { font-size: .92em; } li { margin: .2rem 0; }
 
 def write_html(judgements: Sequence[Judgement], path: Path) -> None:
     """Write one file."""
-    path.write_text(page(judgements), encoding="utf-8")
+    with naming(path):
+        path.write_text(page(judgements), encoding="utf-8")
 
 
 def page(judgements: Sequence[Judgement]) -> str:

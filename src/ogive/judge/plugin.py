@@ -1,4 +1,7 @@
-"""The plugin of pytest: a fixture ``assert_conforms``, so that tests need no import."""
+"""The plugin of pytest: a fixture ``assert_conforms``, so that tests need no import.
+
+It is no entry point: other projects' tests would pay for it. ``pytest_plugins = ["ogive.judge.plugin"]`` in conftest.py registers it.
+"""
 
 from __future__ import annotations
 

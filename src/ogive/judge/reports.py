@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from ogive.dtypes import ElementType
-from ogive.errors import ArgumentError, ModelError, message
+from ogive.errors import ArgumentError, ModelError, message, naming
 from ogive.golden.formats import read_npz
 from ogive.golden.specification import Specification, of_operator
 from ogive.judge.judgement import SCHEMA_VERSION, Judgement
@@ -50,7 +50,8 @@ def _plain(value: Any) -> Any:
 
 def write_json(judgements: Sequence[Judgement], path: Path) -> None:
     """Write one file."""
-    path.write_text(json.dumps(as_json(judgements), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    with naming(path):
+        path.write_text(json.dumps(as_json(judgements), indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def write_junit(judgements: Sequence[Judgement], path: Path) -> None:
@@ -69,7 +70,8 @@ def write_junit(judgements: Sequence[Judgement], path: Path) -> None:
             lines = [*judgement.beyond, *(f"cause: {cause.text} ({cause.evidence})" for cause in judgement.causes)]
             failure.text = _clean("\n".join(lines))
     ElementTree.indent(suite)
-    ElementTree.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)
+    with naming(path):
+        ElementTree.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)
 
 
 def _clean(text: str) -> str:

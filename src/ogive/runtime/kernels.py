@@ -15,6 +15,7 @@ from ogive.backends import link as link_module
 from ogive.backends.link import Image, link
 from ogive.backends.target import Target, host_target
 from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.errors import MissingPackageError, message
 from ogive.forking import no_fork
 from ogive.runtime import cache, wheel_kernels
 from ogive.runtime.counting import note
@@ -56,7 +57,18 @@ def compiled(program: Program, target: Target, *, of_columns: bool = False) -> t
 
 
 def _compiled_for(target: Target) -> tuple[str, ...]:
-    return target.name, target.processor, target.features, compiler.version(), _back_end()
+    return target.name, target.processor, target.features, _version_of_compiler(), _back_end()
+
+
+def _version_of_compiler() -> str:
+    try:
+        return compiler.version()
+    except MissingPackageError as error:
+        if wheel_kernels.are_there():
+            raise
+        what = "this install has no compiled kernels, as it was built from sources"
+        way_out = "Install the compiler of kernels: pip install 'ogive[compile]'"
+        raise MissingPackageError(message("llvmlite", what, way_out=way_out)) from error
 
 
 @remember

@@ -30,7 +30,7 @@ from ogive.errors import variable
 from ogive.runtime.cache import decode, encode, key, sha256
 from ogive.runtime.engine_files import engine_files
 
-__all__ = ["FOLDER", "digest_of_files", "has_pack", "load", "packed"]
+__all__ = ["FOLDER", "are_there", "digest_of_files", "has_pack", "load", "packed"]
 
 MAGIC = b"OGIVE-PACK-5\n\0\0\0"
 _HEAD = struct.Struct("<16s32s32sII")  # what it is, two digests of the engine's files, numbers of keys and of blocks
@@ -212,8 +212,7 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 @remember
 def _opened(target: str) -> _Pack | None:
     """The pack of a target, if there is one for the engine as it is now."""
-    package = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120  (pathlib would take 1 ms)
-    path = os.path.join(package, FOLDER, f"{target}.pack")  # noqa: PTH118
+    path = os.path.join(_folder(), f"{target}.pack")  # noqa: PTH118
     try:
         pack = _Pack(os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))
     except OSError:
@@ -226,9 +225,22 @@ def _opened(target: str) -> _Pack | None:
     return pack if is_good else None
 
 
+def _folder() -> str:
+    package = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120  (pathlib would take 1 ms)
+    return os.path.join(package, FOLDER)  # noqa: PTH118
+
+
 def has_pack(target: str) -> bool:
     """Whether kernels of a target come with the package."""
     return _opened(target) is not None
+
+
+def are_there() -> bool:
+    """Whether the package came with kernels, of any target and state."""
+    try:
+        return any(name.endswith(".pack") for name in os.listdir(_folder()))  # noqa: PTH208
+    except OSError:
+        return False
 
 
 def _is_of_these_files(content: bytes, sizes: bytes, written: float) -> bool:

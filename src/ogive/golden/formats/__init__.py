@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ogive.errors import ArgumentError, UnsupportedError, message, needed
+from ogive.errors import ArgumentError, UnsupportedError, message, naming, needed
 from ogive.golden.specification import WholeSpecification, bits_of, python_value
 from ogive.golden.vectors import Vectors
 
@@ -57,7 +57,8 @@ def write(vectors: Vectors, format: str, folder: Path) -> list[Path]:  # noqa: A
     if format == "webnn":
         manifest = folder / f"{vectors.name}.manifest.json"
     facts = {**vectors.manifest, "format": format, "files": [str(path.relative_to(folder)) for path in written]}
-    manifest.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    with naming(manifest):
+        manifest.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     return [*written, manifest]
 
 
@@ -78,7 +79,7 @@ def _write_npz(vectors: Vectors, folder: Path) -> list[Path]:
         for i, x in enumerate((case.expected, *case.others)):
             arrays[f"{name}/expected{f'_{i}' if i else ''}"] = _stored(np.ascontiguousarray(x).reshape(x.shape))
     path = folder / f"{vectors.name}.npz"
-    with path.open("wb") as file:
+    with naming(path), path.open("wb") as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # its stubs take a name for an option
     return [path]
 
@@ -107,7 +108,7 @@ def _write_csv(vectors: Vectors, folder: Path) -> list[Path]:
         reason = "" if vectors.chosen is None else vectors.chosen.labels[vectors.chosen.reasons[i]]
         rows.append([*row, reason])
     path = folder / f"{vectors.name}.csv"
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with naming(path), path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*header, "chosen_as"])
         writer.writerows(rows)
@@ -140,7 +141,8 @@ def _write_c(vectors: Vectors, folder: Path) -> list[Path]:
         lines.append("};")
     lines.append("#endif")
     path = folder / f"{vectors.name}.h"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with naming(path):
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return [path]
 
 

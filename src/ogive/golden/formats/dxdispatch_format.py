@@ -11,7 +11,7 @@ import numpy as np
 from ogive.catalog.standards import counterpart
 from ogive.directml import data
 from ogive.directml.support import is_rowwise
-from ogive.errors import UnsupportedError, message
+from ogive.errors import UnsupportedError, message, naming
 from ogive.golden.specification import Specification, find_operator
 from ogive.golden.vectors import Vectors
 
@@ -42,7 +42,8 @@ def write(vectors: Vectors, folder: Path) -> list[Path]:
             resource = f"{member}_{number}"
             file = "expected" if member == facts.output.name else member
             path = place / f"{file}_{number}.npy"
-            np.save(path, kept.reshape(shape))
+            with naming(path):
+                np.save(path, kept.reshape(shape))
             written.append(path)
             kind = kept.dtype.name.upper()
             is_output = member == facts.output.name
@@ -62,7 +63,8 @@ def write(vectors: Vectors, folder: Path) -> list[Path]:
         }
         commands.append({**result, "targetPath": f"result_{number}.npy"})
     model = {"resources": resources, "dispatchables": dispatchables, "commands": commands}
-    written[0].write_text(json.dumps(model, indent=2) + "\n", encoding="utf-8")
+    with naming(written[0]) as path:
+        path.write_text(json.dumps(model, indent=2) + "\n", encoding="utf-8")
     return written
 
 

@@ -14,7 +14,7 @@ import onnx
 from onnx import helper
 
 from ogive.catalog.standards import row_of
-from ogive.errors import UnsupportedError, message
+from ogive.errors import UnsupportedError, message, naming
 from ogive.golden.onnx_values import proto_of_value, tensor_of
 from ogive.golden.specification import Specification, WholeSpecification, find_operator
 from ogive.golden.vectors import Case, Vectors
@@ -43,7 +43,8 @@ def write(vectors: Vectors, folder: Path) -> list[Path]:
     else:
         model = model_of(spec, [x.dtype for x in vectors.inputs], vectors.expected.dtype)
     written = [place / "model.onnx"]
-    onnx.save(model, str(written[0]))
+    with naming(written[0]) as to:
+        onnx.save(model, str(to))
     names, results = ([info.name for info in infos] for infos in (model.graph.input, model.graph.output))
     for number, case in enumerate(_written(vectors)):
         data = place / f"test_data_set_{number}"
@@ -59,7 +60,8 @@ def write(vectors: Vectors, folder: Path) -> list[Path]:
             else:
                 shape = x.shape if spec.operator in OF_CHANNELS else (1,) * (RANK - x.ndim) + x.shape
                 proto = tensor_of(x.reshape(shape), name)
-            path.write_bytes(proto.SerializeToString())
+            with naming(path):
+                path.write_bytes(proto.SerializeToString())
             written.append(path)
     return written
 

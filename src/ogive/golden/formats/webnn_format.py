@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ogive.catalog.standards import rows
-from ogive.errors import UnsupportedError, message
+from ogive.errors import UnsupportedError, message, naming
 from ogive.golden.specification import python_value
 from ogive.golden.vectors import Vectors
 from ogive.webnn.operator_table import OPERATORS as TABLE
@@ -71,7 +71,8 @@ def write(vectors: Vectors, folder: Path) -> list[Path]:
             }
         )
     path = folder / f"{vectors.name}.json"
-    path.write_text(json.dumps(tests, allow_nan=False) + "\n", encoding="utf-8")
+    with naming(path):
+        path.write_text(json.dumps(tests, allow_nan=False) + "\n", encoding="utf-8")
     return [path]
 
 
