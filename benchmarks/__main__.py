@@ -60,7 +60,11 @@ CASES_BETWEEN_SAVES = 20
 )
 @click.option("--dtype", default="float32", show_default=True, type=click.Choice(cliffs.DTYPES), help="That of cliffs.")
 @click.option(
-    "--family", "families", multiple=True, type=click.Choice(list(cliffs.FAMILIES)), help="Only these data of cliffs."
+    "--family",
+    "families",
+    multiple=True,
+    type=click.Choice([*cliffs.FAMILIES, *cliffs.OF_ROWS]),
+    help="Only these data of cliffs.",
 )
 @click.option("--threads", default=2, show_default=True, help="Threads for everybody.")
 @click.option("--rounds", type=click.IntRange(1), help=f"Rounds to take the median of.  [default: {ROUNDS}]")
@@ -104,7 +108,9 @@ def main(
                 functions = cliffs.functions(operators)
                 task = progress.add_task(section, total=len(functions))
                 advance = partial(progress.advance, task)
-                found[section] = cliffs.measure(functions, dtype, advance, families or tuple(cliffs.FAMILIES))
+                found[section] = cliffs.measure(
+                    functions, dtype, advance, families or (*cliffs.FAMILIES, *cliffs.OF_ROWS)
+                )
             elif section in BY_THEMSELVES:
                 function, steps = BY_THEMSELVES[section]
                 ogive.set_num_threads(threads)

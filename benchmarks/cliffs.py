@@ -1,5 +1,7 @@
 """No cliff: what an element costs by the data. Every operator, its derivatives and textbook formulas, on families of data.
 
+Gradients of rows have families of their own: rows as those of a classifier, more and less confident, times kinds of gradients.
+
 A cell is the time of an element of one function on one family of data, on one thread, in CPU time, which other processes
 lengthen less. Data are fresh in every call, so that remembered results hide nothing. A cell is beyond the limit if it is
 slower than 20 times the function's ordinary time and than 50 ns an element (200 ns in float64), or than 2 us in any case:
@@ -24,10 +26,24 @@ import numpy as np
 import ogive
 from benchmarks.kernels import digest_of
 from ogive.cli.deciding_levels import FAMILIES, drawn, numbers_of, signature_of
+from ogive.conversion import converted
 from ogive.errors import OgiveError
+from ogive.gradients.registered import ROW_RULES
 from ogive.runtime import statistics
 
-__all__ = ["DTYPES", "functions", "is_beyond", "limit_of", "measure", "stored", "summaries", "worst_first"]
+__all__ = [
+    "DTYPES",
+    "OF_ROWS",
+    "ROW_FUNCTIONS",
+    "drawn_rows",
+    "functions",
+    "is_beyond",
+    "limit_of",
+    "measure",
+    "stored",
+    "summaries",
+    "worst_first",
+]
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 
@@ -45,6 +61,71 @@ TIMES, NANOSECONDS, OF_FLOAT64, MOST = 20, 50.0, 200.0, 2000.0
 WORST = 40
 
 Row = dict[str, Any]
+
+#: The functions that have families of rows: the gradients that are written by hand.
+ROW_FUNCTIONS = {f"vjp({name})": name for name in ROW_RULES}
+
+Rows = np.ndarray
+
+
+def _ahead(gap: float, places: Sequence[int] = (7,)) -> Callable[[Rows], Rows]:
+    """Rows in which some elements are ahead by so much, and equal where they are several."""
+
+    def made(x: Rows) -> Rows:
+        x[:, places] = (x[:, 7] + gap)[:, None]
+        return x
+
+    return made
+
+
+def _one_hot(g: Rows, y: Rows, x: Rows, place: int) -> Rows:
+    g = np.zeros_like(g)
+    g[:, place] = 1
+    return g
+
+
+#: By name: rows, made of normal ones.
+_KINDS_OF_ROWS: dict[str, Callable[[Rows], Rows]] = {
+    "ordinary": lambda x: x,
+    **{f"one ahead by {gap}": _ahead(gap) for gap in (15, 30, 40, 60, 80, 700)},
+    "three equal ones ahead by 60": _ahead(60, (3, 7, 9)),
+    "wide": lambda x: x * 1000,
+}
+
+#: By name: gradients, made of normal ones, the function's results and its rows.
+_KINDS_OF_GRADIENTS: dict[str, Callable[[Rows, Rows, Rows], Rows]] = {
+    "random": lambda g, y, x: g,
+    "constant": lambda g, y, x: np.full_like(g, 0.1),
+    "one-hot": lambda g, y, x: _one_hot(g, y, x, 7),
+    "one-hot elsewhere": lambda g, y, x: _one_hot(g, y, x, 11),
+    "two that cancel": lambda g, y, x: _one_hot(g, y, x, 11) - _one_hot(g, y, x, 7),
+    "its own output": lambda g, y, x: y,
+    "softmax": lambda g, y, x: ogive.softmax(x),
+}
+
+#: By name: the families of rows and gradients, each of one and of the other.
+OF_ROWS = {
+    f"{rows}; gradient {gradient}": (rows, gradient) for rows in _KINDS_OF_ROWS for gradient in _KINDS_OF_GRADIENTS
+}
+
+
+def drawn_rows(function: str, family: str, dtype: Any, shape: tuple[int, int], seed: int) -> list[np.ndarray]:
+    """The operands of such a function: a gradient, rows, and weights, which are ones every other time, or targets."""
+    rows, gradient = OF_ROWS[family]
+    generator = np.random.default_rng(seed)
+    op = ogive.catalog.OPERATORS[ROW_FUNCTIONS[function]]
+    x = converted(_KINDS_OF_ROWS[rows](generator.standard_normal(shape)), dtype)
+    beside = [converted(generator.standard_normal(shape), dtype) for _ in op.signatures[0].inputs[1:]]
+    if seed % 2:
+        beside = [np.ones_like(weights) for weights in beside]
+    if op.name == "cross_entropy":
+        beside = [ogive.softmax(x) if seed % 2 else _one_hot(x, x, x, 7)]
+    y = op(x, *beside)
+    g = converted(generator.standard_normal(shape), dtype)
+    if y.shape != x.shape:
+        y = np.broadcast_to(y.reshape(-1, 1), shape)
+        return [_KINDS_OF_GRADIENTS[gradient](g, y, x)[:, 7], x, *beside]
+    return [_KINDS_OF_GRADIENTS[gradient](g, y, x), x, *beside]
 
 
 def functions(operators: Sequence[str] = ()) -> dict[str, Callable[[], Any]]:
@@ -113,8 +194,8 @@ def _limited(seconds: float) -> Iterator[None]:
 class _Timed:
     """A function for one type, which times itself on fresh data."""
 
-    def __init__(self, op: Any, signature: Any) -> None:
-        self.op, self.signature = op, signature
+    def __init__(self, op: Any, signature: Any, name: str = "") -> None:
+        self.name, self.op, self.signature = name, op, signature
         self.numbers = numbers_of(op)
         self.seeds = itertools.count()
         self.enclosed = 0
@@ -122,8 +203,12 @@ class _Timed:
 
     def seconds(self, family: str, count: int, time_out: float = TIME_OUT) -> float:
         """CPU time of one call on fresh data; the limit where that ran out."""
-        arrays = drawn(family, self.signature, count, next(self.seeds))
-        if self.op.is_row_wise:
+        if family in OF_ROWS:
+            shape = max(count // ROW, 1), min(count, ROW)
+            arrays = drawn_rows(self.name, family, self.signature.outputs[0].numpy, shape, next(self.seeds))
+        else:
+            arrays = drawn(family, self.signature, count, next(self.seeds))
+        if self.op.is_row_wise and family not in OF_ROWS:
             arrays = [array.reshape(-1, min(count, ROW)) for array in arrays]
         before, begin = _enclosed(), time.thread_time()
         try:
@@ -185,19 +270,19 @@ def measure(
     names: dict[str, Callable[[], Any]],
     dtype: str,
     advance: Callable[[], None],
-    families: Sequence[str] = tuple(FAMILIES),
+    families: Sequence[str] = (*FAMILIES, *OF_ROWS),
 ) -> list[Row]:
-    """The cells of all functions, for one element type."""
+    """The cells of all functions, for one element type; those of rows for the functions that have them."""
     rows = []
     with ogive.threads(1):
         for name, make in names.items():
             op = make()
             signature = None if op is None else signature_of(op, dtype)
             if signature is not None:
-                timed = _Timed(op, signature)
+                timed = _Timed(op, signature, name)
                 ordinary = timed.ordinary()
                 limit = limit_of(ordinary, dtype)
-                for family in families:
+                for family in (f for f in families if f not in OF_ROWS or name in ROW_FUNCTIONS):
                     nanoseconds, elements = timed.cell(family, limit)
                     rows.append(
                         {

@@ -294,10 +294,15 @@ def _softmax(gradient: Any, x: Any) -> Any:
     """
     largest = f.row_max(x)
     e = f.exp(x - largest)
-    y = e / f.row_sum(e)
-    of_largest = f.row_max(where(f.equal(x, largest), gradient, -VAST))
-    beside = gradient - where(f.absolute(of_largest) < VAST, of_largest, 0)
-    return y * (beside - f.row_sum(beside * y))
+    every = f.row_sum(e)
+    beside = gradient - _of_largest(gradient, x, largest)
+    return e / every * (beside - f.row_sum(beside * e) / every)
+
+
+def _of_largest(gradient: Any, x: Any, largest: Any) -> Any:
+    """The gradient of the largest element, the greatest one where there are several; 0 where that is vast."""
+    found = f.row_max(where(f.equal(x, largest), gradient, -VAST))
+    return where(f.absolute(found) < VAST, found, 0)
 
 
 def _logsumexp(gradient: Any, x: Any) -> Any:
@@ -333,7 +338,8 @@ def _away(x: Any, epsilon: Any) -> tuple[Any, Any, Any]:
 
 def _beside_mean(gradient: Any, away: Any, square: Any) -> Any:
     """The part of a gradient beside its mean and its part along the distances from the mean."""
-    return distance(gradient) - away * (mean_of_row(gradient * away) / square)
+    beside = distance(gradient)  # exact zeros of a constant gradient
+    return beside - away * (mean_of_row(beside * away) / square)
 
 
 def _rms_normalization(gradient: Any, x: Any, scale: Any, *, epsilon: Any) -> tuple[Any, ...]:
@@ -353,16 +359,26 @@ def _lp_normalization(gradient: Any, x: Any, *, p: int) -> Any:
 
 
 def _log_softmax(gradient: Any, x: Any) -> Any:
-    e = f.exp(x - f.row_max(x))
-    return gradient - e * (f.row_sum(gradient) / f.row_sum(e))
+    """``gradient - y * sum(gradient)`` for y = softmax(x).
+
+    Where one element dominates, its share is next to 1, and that would cancel. So a largest element has its own gradient
+    times the share of the others, less its share of their gradients. Equal ones have one gradient in common, and are
+    among the others with the rest.
+    """
+    largest = f.row_max(x)
+    is_largest = f.equal(x, largest)
+    common = _of_largest(gradient, x, largest)
+    e = f.exp(x - largest)
+    every, others = f.row_sum(e), f.row_sum(where(is_largest, 0, e))
+    own = where(is_largest, gradient - common, gradient)
+    of_a_largest = own + (common * others - f.row_sum(own)) / every
+    return where(is_largest, of_a_largest, gradient - e * (f.row_sum(gradient) / every))
 
 
 def _cross_entropy(gradient: Any, x: Any, target: Any) -> tuple[Any, Any]:
-    e = f.exp(x - f.row_max(x))
     logarithms = log_softmax(x)
     counts_not = f.equal(target, 0) & is_infinite(logarithms)
-    of_x = gradient * (e * (f.row_sum(target) / f.row_sum(e)) - target)
-    return of_x, -gradient * where(counts_not, 0, logarithms)
+    return gradient * _log_softmax(-target, x), -gradient * where(counts_not, 0, logarithms)
 
 
 def _sparsemax(gradient: Any, x: Any) -> Any:

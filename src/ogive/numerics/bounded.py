@@ -104,7 +104,7 @@ class Bounded(Totals):
         self.knows_what_is_beyond_range = knows_what_is_beyond_range
         """Whether bounds say which numbers are vast or NaN (beyond_range.py). Else these are in doubt."""
         #: The share that a bound with a static part becomes where one has to be relative.
-        self.share_of_static = 2.0**-64
+        self.share_of_static = 2.0**-96 if self.follows_zeros else 2.0**-64
         #: The loss by underflow, and more.
         self.lost = LOST if of_doubles else LOST_OF_SHORTER
         if of_doubles:

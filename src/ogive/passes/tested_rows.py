@@ -68,6 +68,13 @@ UNCOMPENSATED_SUM = 2.0**-41
 #: The error of a sum of numbers of one sign, of up to 2**40 of them.
 SUM_OF_ONE_SIGN = 2.0**-66
 
+#: The same of shorter rows: each element, and each of some joints, loses 2**-53, and the sum of what is lost is wrong by
+#: `SUM_OF_LOST`.
+SUM_OF_ONE_SIGN_EACH, JOINTS = 2.0**-53 * SUM_OF_LOST, 64.0
+
+#: The error of the sum of sums of higher and of lower words.
+SUM_OF_WORDS = 2.0**-98
+
 #: The same of groups of up to 2**6 blocks, whose sums lose 2**-53 in each of six steps.
 SUM_OF_GROUPS = 2.0**-50
 
@@ -523,6 +530,8 @@ class TestedRows(RowLowering, TestedReals):
             absolute = m.mul_(lost, m.number(SUM_OF_LOST))
             if exactly is not None:
                 exactly = except_where(m.equal_(lost, m.number(0.0)), self._any(self._not(exactly)))
+        elif has_one_sign and self.m.follows_zeros:
+            absolute = m.mul_(m.abs_(parts[0]), self._share_of_one_sign())
         elif has_one_sign:
             relative = SUM_OF_ONE_SIGN if self.m.extended else SUM_OF_GROUPS
         else:  # the repair tells what is exact
@@ -536,7 +545,7 @@ class TestedRows(RowLowering, TestedReals):
                 lost = self._found(len(self.made) - 1)
                 exactly = both(exactly, both(m.equal_(lost, m.number(0.0)), self._is_added_exactly(total, low)))
             total = replace(m.renormalised(bare), interval=total.interval)
-            relative += SUM_OF_ONE_SIGN
+            relative += SUM_OF_WORDS if self.m.follows_zeros else SUM_OF_ONE_SIGN
         if (value.low is not None and not has_one_sign) or (error.relative and not has_one_sign):
             sizes = self._total(self.m.abs_(value.high))[0] if self.m.extended else self._sizes(operand, value.high)
             share = error.relative * ROOM + (SUM_OF_ONE_SIGN * 2.0**-40 if value.low is not None else 0.0)
@@ -560,6 +569,15 @@ class TestedRows(RowLowering, TestedReals):
         return replace(
             total, error=Bound(relative, static, absolute, doubt, None, least, largest, None, exactly, beyond)
         )
+
+    def _share_of_one_sign(self) -> Expression:
+        """The error of a sum of numbers of one sign, which grows with the row, as a share of it."""
+        m = self.rows.m
+        share = m.mul_(
+            m.add_(node(ops.ROW_LENGTH, (), None, Format.F64), m.number(JOINTS)), m.number(SUM_OF_ONE_SIGN_EACH)
+        )
+        most = m.number(SUM_OF_ONE_SIGN)
+        return m.select_(m.less_(share, most), share, most)
 
     def _is_added_exactly(self, a: DoubleWord, b: DoubleWord) -> Expression:
         """Whether the sum of two numbers of two words is one, because no more than one of three lower words is there."""
