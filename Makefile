@@ -26,8 +26,8 @@ stubs:  ## write the stubs that editors and type checkers read: src/ogive/__init
 pages:  ## write the lists of operators and names in docs/operators and docs/tables
 	$(PYTHON) -m tools.pages
 
-programs:  ## write tests/programs.txt, after a change of what formulas are lowered to
-	$(PYTHON) -m tools.programs --write
+programs:  ## write tests/programs.txt, after a change of what formulas are lowered to: 50 s; `make programs NAME=gelu` does one operator
+	$(PYTHON) -m tools.programs --write $(if $(NAME),'*/$(NAME) *')
 
 warnings:  ## the native extension compiles without a warning (needs meson and ninja)
 	rm -rf build/warnings

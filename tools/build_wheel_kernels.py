@@ -85,6 +85,10 @@ def later_kernels(formulas: Iterable[Formula]) -> dict[str, int]:
     return found
 
 
+#: A line of progress for so many formulas.
+_LINE_EVERY = 100
+
+
 def make_pack(
     target: Target, formulas: Sequence[Formula] | None = None, later_of: Mapping[str, int] = MappingProxyType({})
 ) -> bytes:
@@ -93,7 +97,10 @@ def make_pack(
     ``later_of`` says how many kernels behind the first are taken, of some formulas by their identities; of others all.
     """
     kernels, repairs = list[wheel_kernels.Packed](), list[wheel_kernels.Packed]()
-    for formula in formulas or catalogue():
+    wanted = list(formulas or catalogue())
+    for number, formula in enumerate(wanted):
+        if number % _LINE_EVERY == 0 and formulas is None:
+            print(f"{target.name}: {number:,} of {len(wanted):,} formulas", file=sys.stderr, flush=True)
         program, identity = first_level(formula.program, target), formula.identity
         known = _add(kernels, identity, program, target)
         before = program

@@ -4,7 +4,8 @@ tests/programs.txt has a line for each program of the catalogue, its choices, it
 formulas of the tests: its name and the digest of its text, the repair's included. tests/free/test_programs.py compares.
 
     python -m tools.programs                        # name the programs that differ from the file
-    python -m tools.programs --write                # and write the file anew
+    python -m tools.programs --write                # and write the file anew: 50 s
+    python -m tools.programs --write '*/gelu *'     # the programs of these names alone
     python -m tools.programs --diff HEAD 'fast/*'   # how their texts differ from a commit's
     python -m tools.programs --keep build/kept.zip  # keep all texts, for --diff build/kept.zip
 """
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import product
@@ -176,11 +177,11 @@ def _is_of_part(name: str, part: int | None) -> bool:
     return part is None or crc32(name.encode()) % PARTS == part
 
 
-def digests(family: str, part: int | None = None) -> dict[str, str]:
-    """The digest of each program of a family, or of one part of them."""
+def digests(family: str, part: int | None = None, patterns: Sequence[str] = ("*",)) -> dict[str, str]:
+    """The digest of each program of a family, or of one part of them, of names like the patterns."""
     found = {}
     for name, make in programs(family):
-        if not _is_of_part(name, part):
+        if not _is_of_part(name, part) or not any(fnmatchcase(name, pattern) for pattern in patterns):
             continue
         try:
             found[name] = make().digest[:12]
@@ -285,17 +286,23 @@ def main(arguments: list[str] | None = None) -> int:
         _keep(given.keep, given.names)
         return 0
     if given.diff is not None:
-        found = False
+        differs = False
         for line in _differences(given.diff, given.names):
             print(line)
-            found = True
-        return int(found)
+            differs = True
+        return int(differs)
     before: dict[str, Any] = kept()
-    after = {name: digest for family in FAMILIES for name, digest in digests(family).items()}
+    others = {n: d for n, d in before.items() if not any(fnmatchcase(n, pattern) for pattern in given.names)}
+    before = {name: digest for name, digest in before.items() if name not in others}
+    after: dict[str, str] = {}
+    for number, family in enumerate(FAMILIES, 1):
+        found = digests(family, patterns=given.names)
+        print(f"{number} of {len(FAMILIES)}: {family}, {len(found):,} programs", file=sys.stderr, flush=True)
+        after |= found
     lines = altered(before, after)
     print(*lines, f"{len(lines)} of {len(after)} programs differ", sep="\n")
     if given.write:
-        FILE.write_text("".join(f"{name} {digest}\n" for name, digest in sorted(after.items())))
+        FILE.write_text("".join(f"{name} {digest}\n" for name, digest in sorted((others | after).items())))
     return int(bool(lines) and not given.write)
 
 

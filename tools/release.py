@@ -1,6 +1,7 @@
 """Release a version: ``python -m tools.release 1.0.0``. One commit and one tag; pushing the tag publishes.
 
     python -m tools.release 1.0.0 --dry-run    # check everything, and print what would change
+    python -m tools.release 1.0.0 --repository https://github.com/OWNER/ogive    # the first time
 
 The command writes the version into meson.build, the date into CHANGELOG.md, and takes back what documents say of a package
 that is not released. Then it commits, and tags with the notes of the changelog. `.github/workflows/wheels.yml` builds the
@@ -38,7 +39,12 @@ _UNTIL_THEN = (
         "`pip install 'ogive[all]'` installs the latest release. A clone needs",
     ),
 )
-_BETA, _STABLE = "Development Status :: 4 - Beta", "Development Status :: 5 - Production/Stable"
+_ALPHA, _BETA, _STABLE = (
+    f"Development Status :: {status}" for status in ("3 - Alpha", "4 - Beta", "5 - Production/Stable")
+)
+
+#: The repository's address in files, until a release has written the real one.
+REPOSITORY = "https://repository.invalid/ogive"
 
 
 class Refused(Exception):
@@ -57,10 +63,13 @@ def notes(changelog: str) -> str:
     return found[1].strip()
 
 
-def changes(version: str, date: str, files: Mapping[str, str]) -> dict[str, str]:
+def changes(version: str, date: str, files: Mapping[str, str], repository: str = "") -> dict[str, str]:
     """The files that a release alters, by their new texts.
 
-    Raises Refused for a version that is none or is not newer, and for documents that still speak of no release.
+    ``repository`` is the address of the repository, which the first release writes where it is missing.
+
+    Raises Refused for a version that is none or is not newer, for documents that still speak of no release, and for an
+    address that is missing or is none.
     """
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise Refused(f"the version is {version!r}; allowed: three numbers, such as 1.0.0")
@@ -70,13 +79,18 @@ def changes(version: str, date: str, files: Mapping[str, str]) -> dict[str, str]
     if _numbers(version) < _numbers(current[1]):
         raise Refused(f"the version is {version}, and meson.build is at {current[1]}")
     notes(files["CHANGELOG.md"])
-    new = dict(files)
-    new["meson.build"] = files["meson.build"].replace(current[0], f"  version: '{version}',")
+    new = {name: text.replace(REPOSITORY, repository or REPOSITORY) for name, text in files.items()}
+    if repository and not re.fullmatch(r"https://[\w.-]+\.[a-z]+(/[\w.-]+)+", repository):
+        raise Refused(f"the repository is {repository!r}; allowed: its address, such as https://github.com/OWNER/ogive")
+    if left := [name for name, text in new.items() if REPOSITORY in text]:
+        raise Refused(f"{left[0]} has {REPOSITORY}; allowed: the real address. Give it by --repository")
+    new["meson.build"] = new["meson.build"].replace(current[0], f"  version: '{version}',")
     new["CHANGELOG.md"] = re.sub(
-        rf"^## \S+, {DEVELOPMENT}$", f"## {version}, {date}", files["CHANGELOG.md"], flags=re.MULTILINE
+        rf"^## \S+, {DEVELOPMENT}$", f"## {version}, {date}", new["CHANGELOG.md"], flags=re.MULTILINE
     )
-    if not version.startswith("0."):
-        new["pyproject.toml"] = files["pyproject.toml"].replace(_BETA, _STABLE)
+    status = _BETA if version.startswith("0.") else _STABLE
+    for older in (_ALPHA, _BETA):
+        new["pyproject.toml"] = new["pyproject.toml"].replace(older, status)
     for name in (name for name in files if name.endswith(".md") and name != "CHANGELOG.md"):
         for pattern, text in _UNTIL_THEN:
             new[name] = re.sub(pattern, text, new[name])
@@ -90,7 +104,10 @@ def _numbers(version: str) -> list[int]:
 
 
 def _files() -> dict[str, str]:
-    paths = [ROOT / name for name in ("meson.build", "pyproject.toml", *sorted(p.name for p in ROOT.glob("*.md")))]
+    paths = [
+        ROOT / name
+        for name in ("meson.build", "pyproject.toml", "CITATION.cff", *sorted(p.name for p in ROOT.glob("*.md")))
+    ]
     paths += sorted(ROOT.glob("docs/**/*.md"))
     return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
 
@@ -103,6 +120,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m tools.release", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("version", help="three numbers, such as 1.0.0")
+    parser.add_argument(
+        "--repository", default="", metavar="URL", help="the repository's address, at the first release"
+    )
     parser.add_argument("--dry-run", action="store_true", help="check everything, and change nothing")
     given = parser.parse_args(arguments)
     tag = f"v{given.version}"
@@ -112,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not given.dry_run and _git("status", "--porcelain", "--untracked-files=no"):
             raise Refused("there are changes that are not committed")
         files = _files()
-        new = changes(given.version, datetime.datetime.now(datetime.UTC).date().isoformat(), files)
+        new = changes(given.version, datetime.datetime.now(datetime.UTC).date().isoformat(), files, given.repository)
     except Refused as error:
         print(f"release: {error}", file=sys.stderr)
         return 1

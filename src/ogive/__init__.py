@@ -1,4 +1,4 @@
-"""The activation operators of DirectML and ONNX: written once as formulas, compiled to SIMD code.
+"""Correctly rounded activation functions, and formulas of your own: the operators of ONNX and DirectML, with the same bits on every machine.
 
 >>> import numpy as np, ogive
 >>> ogive.celu(np.float32([-1.0, 2.0]), alpha=1.5)

@@ -59,6 +59,38 @@ __all__ = ["ADVISERS", "Operator", "advice_on", "check_is_operator", "named_like
 ADVISERS: list[Callable[[str, str], str]] = []
 
 
+#: The attributes of an operator that are for its users: `dir` and completion show these.
+FOR_USERS = frozenset(
+    [
+        "accumulate",
+        "accuracy",
+        "at",
+        "bind",
+        "directml",
+        "exact",
+        "fast",
+        "formula",
+        "function",
+        "identity",
+        "name",
+        "nargs",
+        "nin",
+        "nout",
+        "ntypes",
+        "onnx",
+        "outer",
+        "parameters",
+        "reduce",
+        "reduceat",
+        "resolve_dtypes",
+        "signature",
+        "signatures",
+        "tensors",
+        "types",
+    ]
+)
+
+
 def advice_on(operator: str, parameter: str) -> str:
     """The parameter to write in place of another library's, as a sentence; empty if nobody knows it."""
     return next(filter(None, (adviser(operator, parameter) for adviser in ADVISERS)), "")
@@ -141,6 +173,10 @@ class Operator(_native.OperatorCall):
             raise FormulaError(
                 message(self.name, what, "both for element-wise operators of two tensors and one result only")
             )
+
+    def __dir__(self) -> list[str]:
+        """The attributes that a user asks for; those of the engine are not completed."""
+        return sorted({name for name in super().__dir__() if name.startswith("__")} | FOR_USERS)
 
     def __repr__(self) -> str:
         return f"<operator {self.name}{self.__signature__}>"

@@ -907,3 +907,13 @@ def test_what_is_no_complete_call(call, text):
 def test_linear_has_defaults():
     assert ogive.linear([-2.0, 3.0]).tolist() == [-2, 3]
     assert ogive.linear([-2.0, 3.0], alpha=2).tolist() == [-4, 6]
+
+
+def test_completion_shows_what_a_user_calls_and_no_engine():
+    for operator in (ogive.gelu, ogive.softmax, ogive.add, ogive.gelu.fast):
+        shown = [name for name in dir(operator) if not name.startswith("_")]
+        assert {"bind", "fast", "exact", "parameters", "tensors"} <= set(shown)
+        assert not {"opened_of", "double_function", "truth_inputs", "under_contract_of", "kernel", "program"} & set(
+            shown
+        )
+        assert all(hasattr(operator, name) for name in shown)

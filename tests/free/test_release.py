@@ -7,11 +7,24 @@ from tools.release import Refused, _files, changes, notes
 
 def test_one_command_releases_what_is_here():
     files = _files()
-    new = changes("1.0.0", "2030-01-02", files)
+    address = "https://github.com/example/ogive"
+    new = changes("1.0.0", "2030-01-02", files, address)
+    assert f'Repository = "{address}"\n' in new["pyproject.toml"]
+    assert not any("repository.invalid" in text for text in new.values())
     assert "  version: '1.0.0'," in new["meson.build"]
     assert "\n## 1.0.0, 2030-01-02\n" in new["CHANGELOG.md"]
     assert "5 - Production/Stable" in new["pyproject.toml"]
     assert 200 < len(notes(files["CHANGELOG.md"]).split()) < 600  # it is read in two minutes
+
+
+def test_an_address_that_is_none():
+    with pytest.raises(Refused, match=r"^the repository is 'ogive'; allowed: its address, such as https://"):
+        changes("1.0.0", "2030-01-02", _files(), "ogive")
+
+
+def test_the_first_releases_are_beta():
+    new = changes("0.1.0", "2030-01-02", _files(), "https://github.com/example/ogive")
+    assert "4 - Beta" in new["pyproject.toml"]
 
 
 @pytest.mark.parametrize(
@@ -23,6 +36,11 @@ def test_one_command_releases_what_is_here():
             "1.0.0",
             {"CHANGELOG.md": "## 0.1.0, 2030-01-02\n"},
             "CHANGELOG.md has no section `## VERSION, not released` with",
+        ),
+        (
+            "1.0.0",
+            {"pyproject.toml": 'Repository = "https://repository.invalid/ogive"'},
+            "pyproject.toml has https://repository.invalid/ogive; allowed: the real address. Give it by --repository",
         ),
         (
             "1.0.0",

@@ -72,6 +72,25 @@ def test_the_files_that_scripts_name_exist():
     assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
 
 
+def test_one_sentence_says_what_it_is():
+    """The summary of the package, the help of the command, the package's docstring and the README begin with it."""
+    from ogive.cli import ogive as command
+
+    summary = re.search(r'^description = "(.*)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)[
+        1
+    ]
+    assert ogive.__doc__.startswith(summary)
+    assert " ".join(command.help.split()).startswith(summary)
+    assert summary in " ".join(README.split()[:60])
+
+
+def test_actions_are_pinned():
+    """A tag can be moved; dependabot renews digests."""
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        for used in re.findall(r"uses: (.*)", path.read_text(encoding="utf-8")):
+            assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40}  # v[\d.]+", used), f"{path.name}: {used}"
+
+
 def test_the_version_stands_in_one_place():
     (version,) = re.findall(r"^  version: '(.+)',$", (ROOT / "meson.build").read_text(encoding="utf-8"), re.MULTILINE)
     assert f"\n## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -88,7 +88,7 @@ class _Commands(click.Group):
 @click.version_option(package_name="ogive")
 @click.option("--debug", is_flag=True, help="Show where an error comes from; the same as OGIVE_DEBUG=1.")
 def ogive(debug: bool) -> None:
-    """The activation operators of DirectML and ONNX on any machine: correctly rounded, the same bits everywhere.
+    """Correctly rounded activation functions, and formulas of your own: the operators of ONNX and DirectML, with the same bits on every machine.
 
     A shell completes commands, options and operators after eval "$(_OGIVE_COMPLETE=bash_source ogive)", or zsh_source,
     or fish_source.

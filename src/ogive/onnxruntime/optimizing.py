@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -89,6 +89,7 @@ def optimize(
     processor: str | None = None,
     threads: int | None = None,
     round_between: bool = False,
+    progress: Callable[[str], object] | None = None,
 ) -> Optimized:
     """Put operators of Ogive into a model for ONNX Runtime's CPU provider where they are worth it, and say what was gained.
 
@@ -106,6 +107,9 @@ def optimize(
     the library may count on, x86-64-v3 for example, by default this machine; ``threads`` are ONNX Runtime's, of the timed sessions and of ``session()``. float16 is computed
     as ONNX Runtime does, in float32 without rounding between nodes; with ``round_between`` every node rounds, and the model is not simplified first.
     Element types that ONNX Runtime has no kernels for (bfloat16, and float64 of many operators) work where all their nodes are replaced.
+
+    With feeds it takes seconds to minutes: half a second for each kind of group, more in the whole model. ``progress``
+    gets a line for each: ``progress=print``.
 
     Raises ArgumentError for feeds that are no inputs of the model, ParameterError for another contract,
     CompileError without a C compiler, MissingPackageError without onnxruntime.
@@ -131,7 +135,7 @@ def optimize(
     made = None
     try:
         built = build(Path(folder) / "ogive.so", _operators(candidates), processor)
-        made = _chosen(given, wiring, kinds, sessions, built, feeds, plain)
+        made = _chosen(given, wiring, kinds, sessions, built, feeds, plain, progress or _silent)
         if made.library is not None and library is not None:
             path = Path(library).resolve()
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -153,6 +157,7 @@ def _chosen(
     built: Path,
     feeds: Mapping[str, np.ndarray] | None,
     plain: Any,
+    progress: Callable[[str], object],
 ) -> Optimized:
     """The model with the candidates that are worth it; the model that was given where they are not, all together."""
     chosen = [kind for kind in kinds if kind.is_candidate]
@@ -161,8 +166,9 @@ def _chosen(
         what = "no feeds" if plain is not None else "ONNX Runtime has no kernels for the model"
         verdict = f"not timed: {what}"
     else:
-        chosen = _Chooser(wiring, sessions, built, dict(feeds)).chosen(chosen)
+        chosen = _Chooser(wiring, sessions, built, dict(feeds), progress).chosen(chosen)
         if chosen:
+            progress("timing the whole model")
             another = sessions.session(without(wiring.model, _groups_of(chosen)), built)
             race = sessions.race(plain, another, feeds)
         if race is None or not race.is_won:
@@ -272,6 +278,14 @@ def _value(attribute: onnx.AttributeProto) -> onnx.TensorProto | None:
 # ---- which groups are worth it
 
 
+#: Above this noise a ratio says nothing.
+TOO_NOISY = 0.1
+
+
+def _silent(text: str) -> None:
+    """No progress is shown."""
+
+
 class _Kind:
     """Fusion groups with the same operators and neighbours, which are chosen together."""
 
@@ -317,6 +331,8 @@ class _Kind:
         self.race = race
         if race.is_won:
             self.reason = "faster"
+        elif race.noise > TOO_NOISY:
+            self.left("too noisy to tell: run it on an idle machine")
         else:
             self.left("not faster")
         return race.is_won
@@ -355,21 +371,36 @@ SECONDS_BY_ITSELF, SECONDS_IN_THE_MODEL = 0.2, 0.8
 class _Chooser:
     """Times the candidates, and keeps what is faster."""
 
-    def __init__(self, wiring: ModelWiring, sessions: Sessions, library: Path, feeds: dict[str, np.ndarray]) -> None:
+    def __init__(
+        self,
+        wiring: ModelWiring,
+        sessions: Sessions,
+        library: Path,
+        feeds: dict[str, np.ndarray],
+        progress: Callable[[str], object],
+    ) -> None:
         self.wiring, self.sessions, self.library, self.feeds = wiring, sessions, library, feeds
+        self.progress = progress
 
     def chosen(self, candidates: Sequence[_Kind]) -> list[_Kind]:
         """First groups that nothing else depends on, each by itself; then those beside convolutions, in the model."""
         alone = [kind for kind in candidates if not kind.is_beside_convolutions]
         values = self._values(alone)
-        kept = [kind for kind in alone if kind.measured(self._by_itself(kind.groups[0], values))]
+        kept = []
+        for number, kind in enumerate(alone, 1):
+            self.progress(f"timing group {number} of {len(candidates)}: {', '.join(kind.groups[0].operators)}")
+            if kind.measured(self._by_itself(kind.groups[0], values)):
+                kept.append(kind)
         session = self._session(kept)
-        for kind in candidates:
-            if kind.is_beside_convolutions:
-                another = self._session([*kept, kind])
-                if kind.measured(self.sessions.race(session, another, self.feeds, SECONDS_IN_THE_MODEL)):
-                    kept.append(kind)
-                    session = another
+        beside = [kind for kind in candidates if kind.is_beside_convolutions]
+        for number, kind in enumerate(beside, len(alone) + 1):
+            self.progress(
+                f"timing group {number} of {len(candidates)} in the whole model: {', '.join(kind.groups[0].operators)}"
+            )
+            another = self._session([*kept, kind])
+            if kind.measured(self.sessions.race(session, another, self.feeds, SECONDS_IN_THE_MODEL)):
+                kept.append(kind)
+                session = another
         return kept
 
     def _session(self, kinds: Sequence[_Kind]) -> Any:
