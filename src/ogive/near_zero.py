@@ -1,9 +1,10 @@
-"""Formulas next to zero, where a term of a power of x and next to nothing more are their results.
+"""Formulas next to zero, where the first terms of a series in powers of x are their results.
 
-Enclosures take 0.1 ms an element, and of half of all subnormal numbers GELU's result lies just beside a tie. Here whole
-arrays are decided at once. A formula is expanded in powers of x, with an enclosure of all that is behind the last term:
-``x/2`` and more is GELU, ``x/3`` and less Langevin's function ``1/tanh(x) - 1/x``, in which infinities cancel. The sign
-of the second term says on which side of a tie the result lies. Other operands may be factors, as a gradient is.
+Enclosures take 0.1 ms an element. Of half of all subnormal numbers GELU's result lies just beside a tie, and ``x - tanh(x)``
+loses the bits of x three times. Here whole arrays are decided at once. A formula is expanded in powers of x, with an
+enclosure of all that is behind the last term: ``x/2`` and more is GELU, ``x/3`` and less Langevin's function
+``1/tanh(x) - 1/x``, in which infinities cancel. Where the first term is a tie, the sign of the others tells on which side
+of it the result lies. Other operands may be factors, as a gradient is.
 """
 
 from __future__ import annotations
@@ -28,69 +29,155 @@ from ogive.expression import Expression, Format, Operation, Term, constant, node
 
 __all__ = ["LIMIT", "Leading", "leading_beside_factors", "leading_of"]
 
-#: Up to which magnitude of the input; the shorter one for formulas that have a branch between them.
-LIMIT, SHORTER_LIMIT = 2.0**-64, 2.0**-100
+#: The magnitudes of the input up to which a series is looked for, the largest first: formulas may have branches between them.
+LIMITS = (2.0**-12, 2.0**-16, 2.0**-20, 2.0**-40, 2.0**-64, 2.0**-100)
+LIMIT = LIMITS[0]
 
-#: How many terms are computed before the one that encloses the rest.
-TERMS = 5
+#: The number of terms before the one that encloses the rest.
+TERMS = 7
 
 #: The largest power of x.
 MOST = 3
 
-#: The error of the leading term relative to itself, and more: by the second term, a rounded coefficient and up to three products.
-RELATIVE = 2.0**-50
+#: The share of the first term that the rest is no larger than, at the limit.
+LARGEST_REST = 2.0**-56
+
+#: The error of a product of numbers of two words, relative to it, and more.
+RELATIVE = 2.0**-97
+
+#: The terms behind the first are added at last where they are a smaller share of it. Then they have this error, relative to
+#: themselves, and where they are still less, this share stands for them.
+BELOW_A_BIT, OF_OTHERS, LEAST_SHARE = 2.0**-60, 2.0**-40, 2.0**-110
+
+#: Splits a number of 53 bits into two of 26.
+SPLITTER = 2.0**27 + 1
+
+Pair = tuple[np.ndarray, np.ndarray]
 
 
 class Leading(NamedTuple):
-    """The leading term of a formula, a multiple of a power of the input's magnitude, and what is known of the rest."""
+    """The first terms of a formula, multiples of powers of the input's magnitude, and what is known of the rest."""
 
     power: int
-    coefficients: Mapping[bool, float]
-    """For negative inputs (True) and for others, as the other facts."""
-    are_exact: bool
-    """Whether both are the exact ones, and have few bits."""
+    terms: Mapping[bool, tuple[tuple[float, float], ...]]
+    """The coefficients, in two words each. For negative inputs (True) and for others, as the other facts."""
+    rest: Mapping[bool, float]
+    """No larger multiple of the first coefficient and of the next power of the input is behind the last term."""
+    is_exact: bool
+    """Whether the first coefficients are exact, and products with them as well."""
     above: Mapping[bool, bool]
-    """Whether the formula is larger."""
+    """Whether the formula is larger than its first term."""
     limit: float
-    """Up to which magnitude of the input that is so."""
+    """The largest magnitude of the input for which that is so."""
     operand: int = 0
     """The number of that input."""
     factors: tuple[int, ...] = ()
     """The numbers of other inputs, which the formula of that one is multiplied by."""
 
-    def ends(self, x: np.ndarray, *factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Float64 numbers between which the formula lies at these inputs, which are not zero.
-
-        Next to an exact term it is the next number, twice: no tie of a shorter type lies between the two.
-        """
-        is_negative = np.signbit(x)
-        term = np.where(is_negative, self.coefficients[True], self.coefficients[False])
-        for _ in range(self.power):
-            term = term * np.abs(x.astype(np.float64))
-        rises = np.where(is_negative, self.above[True], self.above[False])
-        for factor in factors:
-            term = term * factor.astype(np.float64)
-            rises = rises ^ np.signbit(factor)
-        if self.are_exact:
-            beside = np.nextafter(term, np.where(rises, np.inf, -np.inf))
-            return beside, beside
-        return term * (1 - RELATIVE), term * (1 + RELATIVE)
+    @property
+    def coefficients(self) -> Mapping[bool, float]:
+        """The coefficients of the first terms, rounded."""
+        return {side: terms[0][0] for side, terms in self.terms.items()}
 
     def rounded(self, kind: Any, x: np.ndarray, *factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The results in an element type of up to 32 bits, and where they are decided."""
-        low, high = self.ends(x, *factors)
-        found = converted(low, kind)
-        return found, np.ones(x.shape, bool) if low is high else found == converted(high, kind)
+        """The results in a floating-point type at inputs that are not zero, and where they are decided."""
+        x, factors = x.astype(np.float64), tuple(factor.astype(np.float64) for factor in factors)
+        found, decided = np.zeros(x.shape, kind), np.zeros(x.shape, bool)
+        for side in (False, True):
+            where = np.signbit(x) == side
+            if where.any():
+                ends = self._ends(side, np.abs(x[where]), [factor[where] for factor in factors])
+                low, high = (_rounded(*end, kind) for end in ends)
+                found[where], decided[where] = low, _same(low, high)
+        return found, decided
+
+    def _ends(
+        self, side: bool, t: np.ndarray, factors: Sequence[np.ndarray]
+    ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Two numbers between which the formula lies, each a sum of two words times a power of two."""
+        first, *others = self.terms[side]
+        rise: Pair = np.zeros_like(t), np.zeros_like(t)
+        for term in reversed(others):
+            rise = _times(_plus(term, rise), t)
+        rest = self.rest[side] * t ** len(self.terms[side])
+        m, exponent = np.frexp(t)
+        exponent = exponent * self.power
+        begin: Pair = np.full_like(t, first[0]), np.full_like(t, first[1])
+        total, share, reach = _plus(begin, rise), np.zeros_like(t), RELATIVE + rest
+        if self.is_exact:
+            # What the other terms are is added at last: beside a tie their sign is all that counts.
+            ratio = rise[0] / first[0]
+            is_small, sign = np.abs(ratio) < BELOW_A_BIT, 1 if self.above[side] == (first[0] > 0) else -1
+            share = np.where(is_small, np.where(np.abs(ratio) < LEAST_SHARE, sign * LEAST_SHARE, ratio), 0.0)
+            reach = np.where(is_small, np.abs(share) * OF_OTHERS + rest, reach)
+            total = np.where(is_small, begin[0], total[0]), np.where(is_small, begin[1], total[1])
+        for number in [m] * self.power:
+            total = _times(total, number)
+        for factor in factors:
+            part, more = np.frexp(factor)
+            total, exponent = _times(total, part), exponent + more
+        high, low = total
+        return [(*_two_sum(high, low + high * end), exponent) for end in (share - reach, share + reach)]
+
+
+def _two_sum(a: np.ndarray, b: np.ndarray) -> Pair:
+    """The sum of two numbers, and what rounding takes from it."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def _split(a: np.ndarray) -> Pair:
+    part = a * SPLITTER
+    high = part - (part - a)
+    return high, a - high
+
+
+def _plus(a: Any, b: Pair) -> Pair:
+    """The sum of numbers of two words."""
+    high, rest = _two_sum(a[0] + np.zeros_like(b[0]), b[0])
+    return _two_sum(high, rest + (a[1] + b[1]))
+
+
+def _times(a: Pair, b: np.ndarray) -> Pair:
+    """The product of a number of two words and one."""
+    high = a[0] * b
+    (p, q), (r, s) = _split(a[0]), _split(b)
+    rest = ((p * r - high) + p * s + q * r) + q * s
+    return _two_sum(high, rest + a[1] * b)
+
+
+def _rounded(high: np.ndarray, low: np.ndarray, exponent: np.ndarray, kind: Any) -> np.ndarray:
+    """A sum of two words, the second no more than half of a unit of the first, times a power of two, rounded once."""
+    if np.dtype(kind) != np.float64:
+        # The number is rounded to odd first: a number of at least two bits fewer is then as good as rounded once.
+        is_even = high.view(np.int64) & 1 == 0
+        odd = np.where(is_even & (low != 0), np.nextafter(high, np.where(low > 0, np.inf, -np.inf)), high)
+        return np.asarray(converted(np.ldexp(odd, exponent), kind))
+    found = np.ldexp(high, exponent)
+    # Of a subnormal number more bits are lost: a tie there is decided by the second word.
+    with np.errstate(all="ignore"):
+        lost = high - np.ldexp(found, -exponent)
+        is_tie = (np.abs(lost) == np.ldexp(1.0, -1075 - exponent)) & (np.abs(found) < 2.0**-1021)
+    step = np.where(is_tie & (lost * low > 0), np.copysign(2.0**-1074, lost), 0.0)
+    return np.asarray(np.where(step == 0, found, found + step))
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Where two arrays have the same bits."""
+    form = f"u{a.dtype.itemsize}"
+    return np.asarray(a.view(form) == b.view(form))
 
 
 def leading_of(
     root: Expression, parameters: Mapping[str, float], kinds: tuple[ElementType, ElementType]
 ) -> Leading | None:
     """The leading term of a formula of one input, for an input's and a result's type; None if there is none."""
-    if kinds[0].name not in ("float32", "bfloat16") or kinds[1].name not in ("float32", "bfloat16", "float16"):
+    if not all(kind.is_float for kind in kinds):
         return None
     named = tuple(sorted(parameters.items()))
-    return _leading(root, named, LIMIT) or _leading(root, named, SHORTER_LIMIT)
+    bits = BITS[kinds[0].name]
+    return next(filter(None, (_leading(root, named, limit, bits) for limit in LIMITS)), None)
 
 
 def leading_beside_factors(
@@ -101,7 +188,7 @@ def leading_beside_factors(
     output: ElementType,
 ) -> Leading | None:
     """The same of a formula of one input and factors, for the types of inputs and result."""
-    if not used or not all(inputs[i].name in ("float32", "bfloat16") for i in used):
+    if not used or not all(inputs[i].is_float for i in used):
         return None
     for operand in sorted(used):
         factors = tuple(sorted(set(used) - {operand}))
@@ -112,14 +199,24 @@ def leading_beside_factors(
         found = leading_of(rest, parameters, (inputs[operand], output))
         if found is None or found.power + len(factors) > MOST:
             continue
-        are_exact = found.are_exact and _fit(found.coefficients, found.power + len(factors))
-        return found._replace(operand=operand, factors=factors, are_exact=are_exact)
+        bits = [BITS[inputs[operand].name]] * found.power + [BITS[inputs[factor].name] for factor in factors]
+        return found._replace(operand=operand, factors=factors, is_exact=found.is_exact and _fit(found, bits))
     return None
 
 
-def _fit(coefficients: Mapping[bool, float], count: int) -> bool:
-    """Whether the products with so many numbers of 24 bits are exact."""
-    return all(abs(Fraction(c)).numerator.bit_length() + 24 * count <= 53 for c in coefficients.values())
+#: The bits of a type's numbers.
+BITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
+
+
+def _fit(found: Leading, bits: Sequence[int]) -> bool:
+    """Whether products of the first coefficients with numbers of so many bits are exact in two words, one after the other."""
+    for terms in found.terms.values():
+        total = abs(Fraction(terms[0][0])).numerator.bit_length()
+        for i, more in enumerate(bits):
+            if total > 53 or (total + more > 53 and i + 1 < len(bits)):
+                return False
+            total += more
+    return True
 
 
 def _input(index: int) -> Expression:
@@ -154,52 +251,79 @@ def _is_factor(root: Expression, index: int) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _leading(root: Expression, parameters: tuple[tuple[str, float], ...], limit: float) -> Leading | None:
+def _leading(root: Expression, parameters: tuple[tuple[str, float], ...], limit: float, bits: int) -> Leading | None:
     found = []
     for sign in (1, -1):
         try:
-            term = _term(root, sign, limit, dict(parameters))
+            terms = _terms(root, sign, limit, dict(parameters))
         except UnsupportedError:
             return None
-        if term is None:
+        if terms is None:
             return None
-        found.append(term)
-    (power, first, first_side), (other_power, second, second_side) = found
-    if power != other_power:
+        found.append(terms)
+    first, second = found
+    if first.power != second.power:
         return None
-    coefficients = {False: float(first), True: float(second)}
-    are_exact = all(isinstance(c, Fraction) for c in (first, second)) and _fit(coefficients, power)
-    if not all(2.0**-100 < abs(c) < 2.0**100 for c in coefficients.values()):
+    if not all(2.0**-100 < abs(side.coefficients[0][0]) < 2.0**100 for side in found):
         return None
-    return Leading(power, coefficients, are_exact, {False: first_side > 0, True: second_side > 0}, limit)
+    sides = {False: first, True: second}
+    made = Leading(
+        first.power,
+        {key: side.coefficients for key, side in sides.items()},
+        {key: side.rest for key, side in sides.items()},
+        first.is_exact and second.is_exact,
+        {key: side.rises for key, side in sides.items()},
+        limit,
+    )
+    return made._replace(is_exact=made.is_exact and _fit(made, [bits] * made.power))
 
 
-def _term(
-    root: Expression, sign: int, limit: float, parameters: Mapping[str, float]
-) -> tuple[int, Fraction | float, int] | None:
-    """(power, coefficient, on which side of the term the formula lies) for inputs of one sign; an exact one as a fraction."""
+class _Terms(NamedTuple):
+    """The first terms for inputs of one sign."""
 
-    def compute(rules: Any) -> tuple[int, Fraction | float, int] | None:
+    power: int
+    coefficients: tuple[tuple[float, float], ...]
+    is_exact: bool
+    rest: float
+    rises: bool
+
+
+def _terms(root: Expression, sign: int, limit: float, parameters: Mapping[str, float]) -> _Terms | None:
+    """The terms for inputs of one sign; None if there are none, or not all is known of the rest."""
+
+    def compute(rules: Any) -> _Terms | None:
         if rules.is_last:
             return None
         expansion = _Expansion(rules, sign, limit)
         series = expansion.of(root, parameters)
         if series is None or not 0 <= series.power <= MOST or series.terms[0].kind not in ("fraction", "ball"):
             return None
-        first, *others = series.terms
-        skipped = next((i for i, term in enumerate(others) if term.kind != "zero"), None)
+        *terms, last = series.terms
+        skipped = next((i for i, term in enumerate(series.terms[1:]) if term.kind != "zero"), None)
         if skipped is None:
-            return None  # it is that term
-        rest = expansion.tail(series, skipped + 1)
-        size = abs(ball_of(first))
-        if not size > 0 or not rest.sign:
+            return None  # it is the first term
+        size, others = abs(ball_of(terms[0])), expansion.tail(series, skipped + 1)
+        if not size > 0 or not others.sign:
             raise Undecided
-        if not abs(ball_of(rest)) * rules.arb(limit) ** (skipped + 1) < size * rules.arb(2.0**-53):
+        for term in terms[1:]:
+            if term.kind not in ("zero", "fraction", "ball"):
+                return None
+        rest = rules.arb(0) if last.kind == "zero" else abs(ball_of(last)) / size
+        if not rest * rules.arb(limit) ** len(terms) < rules.arb(LARGEST_REST):
             return None
-        exact = _short_fraction(first)
-        return series.power, _number(first) if exact is None else exact, rest.sign
+        if not abs(ball_of(others)) * rules.arb(limit) ** (skipped + 1) < size * rules.arb(0.5):
+            return None
+        coefficients = tuple(map(_two_words, terms))
+        # A coefficient is known to 2**-104 of itself, or of the first one.
+        for term, words in zip(terms, coefficients, strict=True):
+            if term.kind == "ball":
+                error = abs(ball_of(term) - rules.arb(words[0]) - rules.arb(words[1]))
+                if not error < size * rules.arb(2.0**-103):
+                    raise Undecided
+        is_exact = terms[0].kind == "fraction" and coefficients[0][1] == 0 and _fraction(terms[0]) == coefficients[0][0]
+        return _Terms(series.power, coefficients, is_exact, _upper(rest), others.sign > 0)
 
-    found: tuple[int, Fraction | float, int] | None = decided(compute, lambda value, is_last: value)
+    found: _Terms | None = decided(compute, lambda value, is_last: value)
     return found
 
 
@@ -441,17 +565,19 @@ def _fraction(value: Value) -> Fraction:
     return Fraction(0) if value.kind == "zero" else Fraction(int(value.fraction.p), int(value.fraction.q))
 
 
-def _short_fraction(value: Value) -> Fraction | None:
-    """A number that float64 has."""
-    if value.kind != "fraction":
-        return None
-    found = _fraction(value)
-    return found if float(found) == found else None
-
-
-def _number(value: Value) -> float:
-    """A number, rounded."""
+def _two_words(value: Value) -> tuple[float, float]:
+    """A number in two words."""
+    if value.kind == "zero":
+        return 0.0, 0.0
     if value.kind == "fraction":
-        return float(_fraction(value))
-    mantissa, exponent = value.ball.mid().man_exp()
-    return float(Fraction(int(mantissa)) * Fraction(2) ** int(exponent))
+        exact = _fraction(value)
+    else:
+        mantissa, exponent = value.ball.mid().man_exp()
+        exact = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    high = float(exact)
+    return high, float(exact - Fraction(high))
+
+
+def _upper(ball: Any) -> float:
+    """A float64 number that is larger than all of a ball."""
+    return float(ball.mid()) * (1 + 2.0**-20) + float(ball.rad()) * 2

@@ -9,7 +9,7 @@ import ogive
 from ogive.catalog import OPERATORS
 from ogive.conversion import converted
 from ogive.dtypes import ELEMENT_TYPES
-from ogive.enclosure import exact_value, right_result
+from ogive.enclosure import right_result
 from ogive.near_zero import leading_of
 from tests.inputs import parameter_sets
 
@@ -188,7 +188,7 @@ def test_subnormal_numbers_beside_ties_are_decided_by_the_repair(op, asked):
 
 @pytest.mark.parametrize("op", [ogive.glu, ogive.vjp(ogive.sigmoid), ogive.vjp(ogive.mish), ogive.hypot])
 def test_subnormal_numbers_of_float64_are_rounded_once(op, asked):
-    """By the repair, to within 0.51 of the smallest number; enclosures are not asked."""
+    """They are the nearest numbers. Enclosures are asked for ties alone, of which a few are among so short numbers."""
     random = np.random.default_rng(3)
     tiny = np.ldexp(random.uniform(-2, 2, 48), random.integers(-1074, -1015, 48))
     factor = np.concatenate([random.normal(0, 2, 24), tiny[::-2]])
@@ -197,6 +197,6 @@ def test_subnormal_numbers_of_float64_are_rounded_once(op, asked):
         (root,) = op.formula(for_doubles=True)
         numbers = {p.name: p.default for p in op.numeric_parameters}
         for result, *inputs in zip(found.tolist(), *(x.tolist() for x in operands), strict=True):
-            exact = Fraction(exact_value(root, inputs, numbers, 40))
-            assert abs(Fraction(result) - exact) <= Fraction(51, 100) * Fraction(float(np.spacing(abs(float(exact)))))
-    assert not asked
+            right, _ = right_result(root, inputs, numbers, ELEMENT_TYPES["float64"], bits=64)
+            assert result == right
+    assert len(asked) <= (48 if op is ogive.glu else 4)  # the gate of glu has branches: its ties go one by one

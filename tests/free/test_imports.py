@@ -44,6 +44,7 @@ MAY_IMPORT = {
     "differentiation": {"expression", "formula"},
     "over_intervals": {"differentiation", "elementary_functions", "enclosure", "expression", "row_enclosure"},
     "near_zero": {"differentiation", "enclosure", "expression"},
+    "magnitudes": {"expression"},
     "program": {"expression", "numerics"},
     "numerics": {"effects", "expression"},
     "passes": {
@@ -52,6 +53,7 @@ MAY_IMPORT = {
         "expression",
         "formula",
         "limits",
+        "magnitudes",
         "near_zero",
         "numerics",
         "program",

@@ -38,7 +38,7 @@ def test_the_line_rounds_as_enclosures_do(operator, dtype):
     (step,), kind = spec.steps, spec.output
     term = leading_of(step.root, step.numbers, (kind, kind))
     slope, above = CURVED[operator]
-    assert (term.power, term.coefficients, term.are_exact) == (1, {False: slope, True: -slope}, True)
+    assert (term.power, term.coefficients, term.is_exact) == (1, {False: slope, True: -slope}, True)
     assert term.above == {False: above, True: above is not (operator in ODD)}
     top = int(bits_of(np.array([LIMIT]).astype(kind.numpy))[0])
     random = np.random.default_rng(0).integers(1, top, 40)

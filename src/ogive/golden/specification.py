@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ogive.accuracy.running_bound import enclosed, rounded_to
+from ogive.accuracy.running_bound import enclosed
 from ogive.accuracy.ulp import units_in_one
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, by_name
@@ -202,12 +202,11 @@ def _of_elements(step: FormulaStep, arrays: Sequence[np.ndarray], *, with_exact:
             with np.errstate(invalid="ignore"):  # signalling NaN
                 x = flat[0].astype(np.float64)
             near = unknown & (np.abs(x) <= leading.limit) & (x != 0)
-            low, high = leading.ends(x[near])
-            ends = [converted(np.copysign(rounded_to(np.abs(end), kind), end), kind.numpy) for end in (low, high)]
-            is_decided = ends[0] == ends[1]
+            rounded, is_decided = leading.rounded(kind.numpy, x[near])
+            values, _ = leading.rounded(np.float64, x[near])
             near[near] = is_decided
-            exact[near], right[near] = low[is_decided], ends[0][is_decided]
-            bound[near] = np.abs(high - low)[is_decided] + np.abs(np.spacing(exact[near]))
+            exact[near], right[near] = values[is_decided], rounded[is_decided]
+            bound[near] = 2 * np.abs(np.spacing(exact[near]))
             unknown &= ~near
     if unknown.any():
         places, index, inverse = _distinct(flat, unknown)

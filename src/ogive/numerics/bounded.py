@@ -102,7 +102,9 @@ class Bounded(Totals):
         self.follows_exactness = knows_what_is_beyond_range or (of_doubles and self.is_long and follows_exactness)
         self.is_usual = is_usual
         self.knows_what_is_beyond_range = knows_what_is_beyond_range
-        """Whether bounds say which numbers are vast or NaN (beyond_range.py). Else these are in doubt."""
+        """Whether bounds say which numbers are vast (beyond_range.py). Else these are in doubt."""
+        self.knows_nan = knows_what_is_beyond_range or (of_doubles and self.is_long)
+        """Whether bounds say which numbers are NaN for certain."""
         #: The share that a bound with a static part becomes where one has to be relative.
         self.share_of_static = 2.0**-96 if self.follows_zeros else 2.0**-64
         #: The loss by underflow, and more.
@@ -155,7 +157,7 @@ class Bounded(Totals):
         self, error: Bound, found: beyond_range.Found | None, result: DoubleWord, a: DoubleWord, b: DoubleWord
     ) -> Bound:
         """The bound of a sum, product or quotient, with what is known of its vast values and of NaN."""
-        if not self.knows_what_is_beyond_range:
+        if not self.knows_nan:
             return error
         nan = either(beyond_range.of_nan(a, b), beyond_range.of_nothing(self, result, a, b))
         error = replace(error, nan=nan)
@@ -418,7 +420,7 @@ class Bounded(Totals):
             exactly = both(exactly, self.equal_(rest, self.number(0.0)))
         least, largest = math.sqrt(x.least), math.sqrt(x.largest)
         error = Bound(relative, 0.0, absolute, doubt, None, least, largest, exactly=exactly)
-        if self.knows_what_is_beyond_range:
+        if self.knows_nan:
             nan = either(x.nan, beyond_range.outside(self, a, below=0.0))
             error = replace(error, nan=nan, doubt=either(doubt, x.vast))
         return self._made(result, error)

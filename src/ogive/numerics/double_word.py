@@ -389,7 +389,10 @@ class Arithmetic(Machine, Checked):
 
     def absolute(self, a: DoubleWord) -> DoubleWord:
         if a.low is None:
-            return replace(a, high=self.abs_(a.high), interval=abs(a.interval), mantissa=abs(a.mantissa))
+            result = replace(a, high=self.abs_(a.high), interval=abs(a.interval), mantissa=abs(a.mantissa))
+            if a.exponent is not None and (a.high, a.exponent) in self.whole_numbers:
+                self.whole_numbers[result.high, a.exponent] = self.absolute(self.whole_numbers[a.high, a.exponent])
+            return result
         if a.interval.low >= 0:
             return replace(a, high=self.abs_(a.high))  # -0 is not less than 0
         a = self.renormalised(a)

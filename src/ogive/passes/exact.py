@@ -16,7 +16,7 @@ formulas, which need none, must have none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -30,7 +30,6 @@ from ogive.expression import ROW_NUMBERS, STORAGE, Expression, Format, is_extrem
 from ogive.numerics.bounded import Bounded
 from ogive.numerics.machine import Machine
 from ogive.numerics.short import Short
-from ogive.numerics.truths import except_where
 from ogive.passes.cost import usual_cost, with_undecided
 from ogive.passes.fast_path import fast_path
 from ogive.passes.identities import beside_one, infinite_at_ends
@@ -40,7 +39,7 @@ from ogive.passes.short_results import short_results
 from ogive.passes.tested import TestedReals
 from ogive.passes.tested_doubles import TestedDoubles
 from ogive.passes.untested_elements import is_of_16_bits, is_sum
-from ogive.program import MASK, Number, Program, Source, substituted
+from ogive.program import MASK, Number, Program, Source
 
 if TYPE_CHECKING:
     from ogive.near_zero import Leading
@@ -179,9 +178,7 @@ def needs_test(
 
 
 def is_of_doubles(roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -> bool:
-    """Whether the formulas of elements have float64 results, which are tested too: not for the nearest number, but for
-    0.51 units in the last place (tested_doubles.py).
-    """
+    """Whether the formulas of elements have float64 results, which have a test of their own (tested_doubles.py)."""
     if not any(t.name == "float64" for t in outputs) or not all(t.name in ("float64", "bool") for t in outputs):
         return False
     return {current.operation for current in walk(*roots)}.isdisjoint(NO_TEST)
@@ -281,10 +278,6 @@ def repaired(
     if is_of_doubles(roots, inputs, outputs):
         doubles = TestedDoubles(Bounded(Format.F64, of_doubles=True), inputs, form)
         results, undecided = doubles.tested(infinite_at_ends(roots), outputs)
-        plain = Bounded(Format.F64, of_doubles=True, follows_exactness=False)
-        around_them = TestedDoubles(plain, inputs, form, is_beside=True)
-        _, around = around_them.tested(_beside(roots, inputs, parameter_count), outputs)
-        undecided = except_where(undecided, around)
     else:
         reals = TestedReals(Bounded(Format.F64, knows_what_is_beyond_range=True), inputs, form)
         results, undecided = reals.tested(beside_one(roots), outputs)
@@ -292,27 +285,6 @@ def repaired(
         node(ops.CONSTANT, (), 0, Format.U8) if undecided is None else node(ops.CONVERT, (undecided,), None, Format.U8)
     )
     return Program(inputs, (*outputs, MASK), (*results, mask), parameter_count=parameter_count)
-
-
-#: How far from an element its surroundings are looked at, relative to each operand.
-BESIDE = tuple(Fraction(1) + Fraction(k, 1 << 10) for k in (1, -2, 3, -5))
-
-
-def _beside(
-    roots: Sequence[Expression], inputs: tuple[ElementType, ...], parameter_count: int
-) -> tuple[Expression, ...]:
-    """The formulas a little beside the operands.
-
-    Enclosures are for few elements: those beside a zero of the formula, where two words lose all their bits. Where the
-    surroundings are undecided too, whole arrays may be: there the repair's results stay. So data cannot choose the price.
-    """
-    operands = {current.attribute: current for current in walk(*roots) if current.operation == ops.INPUT}
-    for i, operand in operands.items():
-        if inputs[i].is_float:
-            factor = node(ops.CONSTANT, (), BESIDE[i % len(BESIDE)], Format.NUMBER)
-            operands[i] = node(ops.MULTIPLY, (operand, factor), None, Format.NUMBER)
-    moved = [operands.get(i, node(ops.INPUT, (), i, Format.NUMBER)) for i in range(len(inputs))]
-    return substituted(roots, moved, 0, parameter_count)
 
 
 @dataclass(frozen=True)
@@ -323,7 +295,9 @@ class Decision:
     used: frozenset[int]
     """The operands that the formula depends on."""
     leading: Callable[[tuple[float, ...]], Leading | None]
-    """The term beside which its results lie next to zero, given the parameters."""
+    """The series of its results next to zero, given the parameters."""
+    by_magnitude: Callable[[Mapping[int, np.ndarray], Sequence[float]], list[tuple[np.ndarray, np.ndarray]] | None]
+    """Its results, and where they are decided, by signs and magnitudes of operands in float64; None if that is not known."""
 
     def __call__(self, operands: Sequence[Number], parameters: Sequence[float]) -> tuple[Number, ...]:
         return self.compute(operands, parameters)
@@ -365,4 +339,17 @@ def decider(
             return None
         return leading_beside_factors(roots[0], used, named(parameters), inputs, outputs[0])
 
-    return Decision(decide, used, leading)
+    def by_magnitude(
+        operands: Mapping[int, np.ndarray], parameters: Sequence[float]
+    ) -> list[tuple[np.ndarray, np.ndarray]] | None:
+        from ogive import magnitudes
+
+        found = []
+        for root, output in zip(roots, outputs, strict=True):
+            decided = magnitudes.by_magnitude(root, operands, named(parameters), output)
+            if decided is None:
+                return None
+            found.append(decided)
+        return found
+
+    return Decision(decide, used, leading, by_magnitude)

@@ -1,4 +1,4 @@
-"""Results of float64 with a test: what may be off by more than 0.51 units in the last place is undecided.
+"""Results of float64 with the rounding test: both ends of the interval that a number lies in round alike, or it is undecided.
 
 The first level computes in words (elementary/words.py), whose bounds leave so few elements open. In the second, which
 repairs them, powers of two are kept apart from the operands on: nothing overflows or underflows on the way.
@@ -13,7 +13,7 @@ from fractions import Fraction
 from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.expression import Expression, Format, Operation, is_extreme, walk
+from ogive.expression import Expression, Format, Operation, is_extreme, node, walk
 from ogive.numerics.bounded import UNSEEN, Bounded
 from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.elementary.error_function import TWO_OVER_ROOT_PI
@@ -25,25 +25,14 @@ from ogive.passes.untested_elements import UntestedElements
 
 __all__ = ["TestedDoubles"]
 
-#: A result is decided that is off by no more than 0.51 units in the last place: by so much beside 1/2, relative to itself.
-#: A unit is no less than 2**-53 of a number.
-ALLOWED = 0.0099 * 2.0**-53
-
 #: So near to zero f(u) is u, but for this share of it.
 LINEAR = 2.0**-110
 
 #: The second word of a number that is no smaller is good to 2**-68 of the number.
 SMALL = 2.0**-1005
 
-#: The factors of a running bound are larger, the shares of numbers less.
-LARGEST_SHARE = 2.0**-30
-
 #: Up to which power of two a constant is multiplied as it is.
 MODERATE_POWER = 64
-
-#: Where no part of a running bound is larger, relative to a number, it is next to nothing beside what is allowed unless
-#: terms cancel by half the bits of a number.
-FINE = 2.0**-85
 
 #: The operations of IEEE 754 that round.
 ARITHMETIC = frozenset({ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.DIVIDE, ops.SQUARE_ROOT})
@@ -54,14 +43,8 @@ class TestedDoubles(TestedReals, UntestedElements):
 
     follows_signs = False
 
-    def __init__(
-        self, arithmetic: Bounded, inputs: tuple[ElementType, ...], parameters: Format, *, is_beside: bool = False
-    ) -> None:
+    def __init__(self, arithmetic: Bounded, inputs: tuple[ElementType, ...], parameters: Format) -> None:
         super().__init__(arithmetic, inputs, parameters)
-        self.is_beside = is_beside
-        """Whether all results are undecided that may be off by more than is allowed, and not those alone that may be
-        because of where they lie: so it is the same all around.
-        """
         self.small = 0.0
         """Results that are tested may have lost bits if they are smaller than this."""
 
@@ -90,7 +73,7 @@ class TestedDoubles(TestedReals, UntestedElements):
         return None if is_extreme(root) else super()._doubt_of_choice(root, condition)
 
     def _tested_float(self, root: Expression, storage: Format) -> tuple[Expression, Expression | None]:
-        """A number rounded to float64, and where it may be off by more than 0.51 units in the last place."""
+        """A number rounded to float64, and where that is undecided."""
         m, value = self.m, self.finish(root)
         if self._is_one_operation(root):
             return value, None
@@ -99,7 +82,7 @@ class TestedDoubles(TestedReals, UntestedElements):
         if root.operation in ARITHMETIC and self._splits_operands:
             value = m.single(number)
         if not error.is_known or error.doubt is m.always:
-            return value, None  # no rule has a bound of it: it is as good as two words are
+            return value, m.always  # no rule has a bound of it
         doubt = error.doubt
         if self._loses_bits_of_small(root, number):
             unseen = error.static if error.static <= UNSEEN else 0.0  # what is more is a part of the reach
@@ -111,37 +94,33 @@ class TestedDoubles(TestedReals, UntestedElements):
             static = m.number(error.static)
             static = static if number.exponent is None else m.scale_(static, m.neg_(number.exponent))
             reach = static if reach is None else m.add_(reach, static)
-        beyond_allowed = error.relative + ROUNDED_TWICE - ALLOWED
+        share = error.relative + ROUNDED_TWICE
         is_tiny = None
         if number.exponent is not None:
             is_tiny = m.less_(m.abs_(value), m.number(2.0**-1021))
             if self._splits_operands:
                 value = m.select_(is_tiny, self._rounded_to_subnormal(number), value)
-            elif not (reach is None and beyond_allowed <= 0) or self._has_factors(root):
+            elif not (reach is None and error.relative == 0) or self._has_factors(root):
                 doubt = either(doubt, is_tiny)  # it may have lost bits on the way
-        if reach is None and beyond_allowed <= 0:
+        if reach is None and error.relative == 0:
             return value, doubt
-        if reach is not None and not self._splits_operands and beyond_allowed < 0 and _coarsest(reach) <= FINE:
-            # Next to all results are decided by their bound alone; where terms nearly cancel, the repair is right.
-            size = m.abs_(value if number.exponent is None else number.high)
-            return value, either(m.less_(m.mul_(size, m.number(-beyond_allowed / 1.01)), reach), doubt)
         magnitude = m.abs_(number.high)
-        share = m.number(beyond_allowed)
-        reach = m.mul_(magnitude, share) if reach is None else m.fma_(magnitude, share, m.mul_(reach, m.number(1.01)))
-        if self.is_beside:
-            return value, either(m.less_(m.number(0.0), reach), doubt)
+        reach = (
+            m.mul_(magnitude, m.number(share))
+            if reach is None
+            else m.fma_(magnitude, m.number(share), m.mul_(reach, m.number(1.01)))
+        )
         low = m.number(0.0) if number.low is None else number.low if number.is_normal else m.low_part(number)
-        ends = [m.add_(number.high, end) for end in (m.sub_(low, reach), m.add_(low, reach))]
-        undecided = m.less_(*ends)
-        if is_tiny is not None and number.exponent is not None and self._splits_operands:
-            # Next to the unit of a subnormal number the bound is next to nothing, or both ends are rounded to the same.
-            is_known = m.less_(reach, m.mul_(magnitude, m.number(2.0**-62)))
-            differ = m.not_(m.equal_(*(m.scale_(end, number.exponent) for end in ends)))
+        lows = m.sub_(low, reach), m.add_(low, reach)
+        ends = [m.add_(number.high, end) for end in lows]
+        differ: Expression | None = m.not_(m.equal_(*ends))
+        if is_tiny is not None and self._splits_operands:
+            tiny_ends = [self._rounded_to_subnormal(replace(number, low=end, is_normal=False)) for end in lows]
             crosses = both(m.less_equal_(ends[0], m.number(0.0)), m.less_equal_(m.number(0.0), ends[1]))
-            is_far = m.less_(m.abs_(value), m.number(2.0**-1030))
-            is_open = except_where(either(m.not_(is_far), either(differ, crosses)), is_known)
-            undecided = m.select_(is_tiny, is_open or m.not_(m.always), undecided)
-        return value, either(except_where(undecided, error.exactly if m.follows_exactness else None), doubt)
+            differ_if_tiny = node(ops.OR, (m.not_(m.equal_(*tiny_ends)), crosses), None, Format.BIT)
+            differ = m.select_(is_tiny, differ_if_tiny, m.not_(m.equal_(*ends)))
+        undecided = either(except_where(differ, error.exactly if m.follows_exactness else None), doubt)
+        return value, except_where(undecided, error.nan)
 
     def _about(self, root: Expression, value: Expression) -> Expression:
         """A result before its rounding, of whose size more is known, or the result: how large one of them is, is the other."""
@@ -163,14 +142,16 @@ class TestedDoubles(TestedReals, UntestedElements):
         assert exponent is not None
         number = m.renormalised(number)
         rounded, back = m.scale_(number.high, exponent), m.neg_(exponent)
-        rest = m.sub_(number.high, m.scale_(rounded, back))
-        if number.low is not None:
-            rest = m.add_(rest, m.low_part(number))
+        if number.low is None:
+            return rounded
+        # The second word counts beside a tie alone: it is less than a bit of the first.
+        rest, low = m.sub_(number.high, m.scale_(rounded, back)), m.low_part(number)
         half = m.scale_(m.number(2.0**-1074), m.sub_(back, m.number(1.0)))
-        step = m.select_(
-            m.less_(half, m.abs_(rest)), m.copy_sign(DoubleWord(m.number(2.0**-1074)), rest).high, m.number(0.0)
-        )
-        return m.select_(m.equal_(step, m.number(0.0)), rounded, m.add_(rounded, step))
+        is_tie = m.equal_(half, m.abs_(rest))
+        same = m.equal_(*(m.copy_sign(DoubleWord(m.number(1.0)), part).high for part in (rest, low)))
+        rises = both(is_tie, both(same, m.not_(m.equal_(low, m.number(0.0)))))
+        step = m.copy_sign(DoubleWord(m.number(2.0**-1074)), rest).high
+        return m.select_(rises, m.add_(rounded, step), rounded)
 
     def _loses_bits_of_small(self, root: Expression, number: DoubleWord) -> bool:
         """Whether small results have lost bits of the second word, or all."""
@@ -290,10 +271,3 @@ class TestedDoubles(TestedReals, UntestedElements):
 def _is_certain(number: DoubleWord) -> bool:
     """Whether this is the exact number, in one word."""
     return number.is_exact and number.error.is_exact and number.error.doubt is None
-
-
-def _coarsest(bound: Expression) -> float:
-    """The largest share of a number that is a part of a running bound: shares are its only small constants."""
-    made_of = walk(bound, operands=lambda n: n.operands[1:] if n.operation is ops.SELECT else n.operands)
-    shares = (n.attribute for n in made_of if n.operation is ops.CONSTANT and n.format is Format.F64)
-    return max((share for share in shares if share < LARGEST_SHARE), default=0.0)

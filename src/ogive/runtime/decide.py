@@ -28,8 +28,11 @@ MOST_REMEMBERED = 1 << 17
 #: How many rows, and of how many bytes.
 MOST_ROWS_REMEMBERED, LONGEST_REMEMBERED = 256, 1 << 16
 
-#: Up to which magnitude a formula may be taken for a term and a little more.
-TINY = 2.0**-64
+#: A series is looked for where operands are smaller than the first of these, or so many than the second.
+TINY, SMALL, MANY = 2.0**-64, 2.0**-12, 16
+
+#: From so many elements on signs and magnitudes are looked at, which takes as long as some enclosures.
+SEVERAL = 4
 
 #: Up to how many elements are looked up one by one; for more it takes longer than to look up all at once.
 FEW = 256
@@ -83,6 +86,8 @@ class Decider:
                 return tuple(outputs)
             results = [np.frombuffer(data, t.numpy).copy() for data, t in zip(outputs, self.outputs, strict=True)]
             places = self._next_to_zero(operands, results, places, parameters)
+            if places.size >= SEVERAL:
+                places = self._by_magnitude(operands, results, places, parameters)
             if not places.size:
                 return tuple(result.tobytes() for result in results)
             # Each combination once.
@@ -107,7 +112,9 @@ class Decider:
         if leading_of is None or not all(self.inputs[i].is_float for i in self.used):
             return places
         given = {i: operands[i][places].astype(np.float64) for i in self.used}
-        leading = leading_of(parameters) if min(np.abs(x).min() for x in given.values()) <= TINY else None
+        sizes = [np.abs(x) for x in given.values()]
+        has_few = max(np.count_nonzero(size <= SMALL) for size in sizes) < MANY
+        leading = None if has_few and min(size.min() for size in sizes) > TINY else leading_of(parameters)
         if leading is None:
             return places
         x = given[leading.operand]
@@ -120,6 +127,21 @@ class Decider:
         is_tiny[is_tiny] = is_decided
         results[0][places[is_tiny]] = found[is_decided]
         return np.asarray(places[~is_tiny])
+
+    def _by_magnitude(
+        self, operands: list[np.ndarray], results: list[np.ndarray], places: np.ndarray, parameters: tuple[float, ...]
+    ) -> np.ndarray:
+        """Decide all elements at once whose signs and magnitudes tell the result; the places that are left."""
+        by_magnitude = getattr(self.decide, "by_magnitude", None)
+        if by_magnitude is None or not all(self.inputs[i].is_float for i in self.used):
+            return places
+        found = by_magnitude({i: operands[i][places].astype(np.float64) for i in self.used}, parameters)
+        if found is None:
+            return places
+        is_decided = np.logical_and.reduce([decided for _, decided in found])
+        for result, (values, _) in zip(results, found, strict=True):
+            result[places[is_decided]] = values[is_decided]
+        return np.asarray(places[~is_decided])
 
     def _keys(self, operands: Sequence[np.ndarray], places: np.ndarray) -> np.ndarray:
         """The bytes of the operands at these places that results depend on, one behind the other."""

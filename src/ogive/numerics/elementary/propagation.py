@@ -441,6 +441,8 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
     made = Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign, exactly, beyond)
     if m.knows_what_is_beyond_range:
         made = _beyond_range(m, function, made, u, saturated if is_vast else None)
+    elif m.knows_nan:
+        made = replace(made, nan=either(u.error.nan, beyond_range.outside(m, u, *function.domain)))
     return replace(result, error=made)
 
 
@@ -683,7 +685,7 @@ def _zero_where(m: Bounded, where: Expression, a: DoubleWord) -> DoubleWord:
 
 def _nan_of_power(m: Bounded, x: DoubleWord, y: DoubleWord) -> Expression | None:
     """Where a finite negative number is raised to an exact power that is no integer."""
-    if not (m.knows_what_is_beyond_range and y.error.is_exact and y.low is None):
+    if not (m.knows_nan and y.error.is_exact and y.low is None):
         return None
     below = beyond_range.outside(m, x, below=0.0)
     is_whole = m.equal_(y.high, m.make(ops.ROUND_EVEN, y.high))
@@ -723,7 +725,7 @@ def _of_remainder(m: Bounded, result: DoubleWord, x: DoubleWord, y: DoubleWord) 
     """Exact, of exact numbers of one word. It is a multiple of the last bit of y, or x."""
     doubt = either(x.error.doubt, y.error.doubt, x.error.vast, y.error.vast)
     bits = max(x.error.bits, y.error.bits) if x.error.bits and y.error.bits else None
-    nan = beyond_range.of_nothing(m, result, x, y) if m.knows_what_is_beyond_range else None
+    nan = beyond_range.of_nothing(m, result, x, y) if m.knows_nan else None
     return Bound(0.0, 0.0, None, doubt, bits, 0.0, min(x.error.largest, y.error.largest), nan=nan)
 
 

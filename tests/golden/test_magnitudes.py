@@ -1,0 +1,106 @@
+"""Results that signs and magnitudes decide are those of enclosures."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flint", reason="the results are compared with those of python-flint's balls")
+
+import ogive
+from ogive.dtypes import ELEMENT_TYPES
+from ogive.enclosure import right_result
+from ogive.expression import Format, walk
+from ogive.magnitudes import FUNCTIONS, by_magnitude
+
+#: Zeros, infinities, NaN, and numbers of all sizes.
+SPECIAL = np.array(
+    [
+        "0",
+        "-0",
+        "inf",
+        "-inf",
+        "nan",
+        "1",
+        "-1",
+        ".5",
+        "-3.5",
+        "40",
+        "-40",
+        "700",
+        "-745.5",
+        "9007199254740992",
+        "1e16",
+        "1e30",
+        "-1e30",
+        "1e-30",
+        "-1e-30",
+        "1e300",
+        "-1e300",
+        "1e-300",
+        "5e-324",
+        "-5e-324",
+    ],
+    float,
+)
+
+#: Formulas with the functions of this level, and the share of results at such operands that it decides at least.
+FORMULAS = {
+    "exp(x)": (lambda x, y: np.exp(x), 0.7),
+    "a gaussian": (lambda x, y: np.exp(-x * x) * y, 0.7),
+    "a quotient of exponentials": (lambda x, y: np.exp(x) / np.exp(2 * x), 0.5),
+    "log": (lambda x, y: np.log(x) + y, 0.4),
+    "log1p": (lambda x, y: np.log1p(x) * y, 0.4),
+    "softplus": (lambda x, y: ogive.softplus(x), 0.5),
+    "gelu": (lambda x, y: ogive.gelu(x) * y, 0.4),
+    "mish": (lambda x, y: ogive.mish(x), 0.5),
+    "negative swish": (lambda x, y: -ogive.swish(x), 0.5),
+    "inverse functions": (lambda x, y: np.arcsin(x) + np.arctanh(y), 0.3),
+    "hyperbolic": (lambda x, y: np.sinh(x) - np.cosh(y), 0.3),
+    "tanh": (lambda x, y: y * np.tanh(x), 0.5),
+    "choices": (lambda x, y: np.where(x < y, np.maximum(x, y), np.exp(y)), 0.5),
+    "a root": (lambda x, y: np.sqrt(x) / y, 0.5),
+    "a power": (lambda x, y: x**y, 0.5),
+    "whole numbers": (lambda x, y: np.floor(x) + np.trunc(y), 0.3),
+    "a tail": (lambda x, y: ogive.erfc(x) * y, 0.5),
+    "log_ndtr": (lambda x, y: ogive.log_ndtr(x), 0.2),
+    "a derivative": (ogive.grad(ogive.operator(lambda x, y: ogive.gelu(x) * y), "x"), 0.4),
+    "an angle": (lambda x, y: np.arctan2(y, x) * y, 0.1),
+    "an exponential of a remainder": (lambda x, y: np.exp(x % y), 0.2),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", FORMULAS)
+def test_results_are_those_of_enclosures(name, dtype):
+    formula, least = FORMULAS[name]
+    kind = ELEMENT_TYPES[dtype]
+    op = formula if isinstance(formula, ogive.Operator) else ogive.operator(formula)
+    (root,) = op.formula(for_doubles=dtype == "float64")
+    random = np.random.default_rng(len(name))
+    with np.errstate(all="ignore"):
+        x, y = (random.permutation(SPECIAL).astype(kind.numpy).astype(np.float64) for _ in range(2))
+    found, is_decided = by_magnitude(root, {0: x, 1: y}, {}, kind)
+    assert is_decided.mean() >= least
+    for place in np.flatnonzero(is_decided):
+        expected = np.float64(right_result(root, [float(x[place]), float(y[place])], {}, kind, bits=64)[0])
+        result = np.float64(found[place])
+        assert np.array_equal(result, expected, equal_nan=True), (x[place], y[place])
+        assert np.isnan(expected) or np.signbit(result) == np.signbit(expected), (x[place], y[place])
+
+
+def test_a_function_without_a_rule_decides_nothing(monkeypatch):
+    op = ogive.operator(lambda x: np.exp(x))
+    (root,) = op.formula(for_doubles=True)
+    monkeypatch.delitem(FUNCTIONS, "exp")
+    _, is_decided = by_magnitude(root, {0: SPECIAL}, {}, ELEMENT_TYPES["float64"])
+    assert not is_decided.any()
+
+
+def test_every_function_of_the_catalogue_has_a_rule():
+    """A function without one would leave huge operands to enclosures."""
+    missing = set()
+    for op in ogive.catalog.OPERATORS.values():
+        if not op.is_row_wise and any(t.name == "float64" for s in op.signatures for t in s.inputs):
+            for root in op.formula(for_doubles=True):
+                numbers = [n for n in walk(root) if n.operands and n.format in (Format.NUMBER, Format.TRUTH)]
+                missing |= {n.operation.name for n in numbers} - set(FUNCTIONS)
+    assert missing <= {"integer_power", "bit_count", "bit_shift_left", "bit_shift_right", "quotient"}
