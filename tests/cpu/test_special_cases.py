@@ -118,3 +118,11 @@ def test_the_magnitude_of_a_zero_is_positive(dtype):
     x = np.array([-0.0, 0.0, -1.0], dtype)
     for made in (magnitude, of_function):
         assert not np.signbit(made(x)).any()
+
+
+@pytest.mark.parametrize("name", ["log1p", "asinh", "acosh"])
+def test_logarithms_of_the_largest_numbers(name):
+    """Beyond 2**1023.5 their exponent is that of an infinity."""
+    x = np.array([1e300, 2.0**1023, 1.2e308, 1.3e308, 1.7976931348623157e308, np.inf])
+    right = getattr(np, {"log1p": "log1p", "asinh": "arcsinh", "acosh": "arccosh"}[name])(x)
+    np.testing.assert_array_max_ulp(OPERATORS[name](x), right, 1)

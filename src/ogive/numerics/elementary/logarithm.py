@@ -159,7 +159,8 @@ def log1p(m: Arithmetic, x: DoubleWord) -> DoubleWord:
             power = m.shift_left_(k_bits, m.precision - 1)
             scale = m.from_bits_(_subtract(m.whole(m.bias << (m.precision - 1)), power))
         else:
-            scale = m.scale_(one, m.neg_(_of_finite(m, k)))
+            # Of other numbers the inverse of the power would underflow, which takes some processors a hundred cycles.
+            scale = m.scale_(one, m.neg_(m.select_(_is_ordinary(m, total.high), k, zero)))
     offset = m.sub_(scale, one)
     if m.is_long:
         scaled = m.mul_(x.high, scale), m.mul_(m.low_part(x), scale)
@@ -217,7 +218,7 @@ def reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, Expression | None
     f_low = None
     if low is not None:
         # abs(f) >= abs(low / 2**k) unless f is zero: f is a difference of neighbours or more.
-        f, f_low = m.fast_two_sum(f, m.scale_(low, m.neg_(_of_finite(m, k))))
+        f, f_low = m.fast_two_sum(f, m.scale_(low, m.neg_(k)))
     if offset is not None:
         k = m.sub_(k, offset)
     return f, f_low, k
@@ -228,9 +229,9 @@ def _exponent(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
     return _exponent_of_bits(m, _subtract(m.bits_(x), m.whole(ROOT_HALF)))
 
 
-def _of_finite(m: Arithmetic, k: Expression) -> Expression:
-    """The exponent, or zero where it is that of no finite positive number: its inverse would underflow, which takes time."""
-    return m.select_(m.less_(k, m.number(m.bias + 1.0)), k, m.number(0.0))
+def _is_ordinary(m: Arithmetic, x: Expression) -> Expression:
+    """Whether a number is positive and finite."""
+    return node(ops.AND, (m.less_(m.number(0.0), x), m.less_(x, m.number(math.inf))), None, Format.BIT)
 
 
 def _exponent_of_bits(m: Arithmetic, bits: Expression) -> tuple[Expression, Expression]:
@@ -248,7 +249,7 @@ def _with_special_cases(m: Arithmetic, x: DoubleWord, result: DoubleWord) -> Dou
     if x.interval.within(m.smallest_normal, m.largest):  # a positive number, or NaN, which passes through
         return replace(result, interval=interval)
     infinity = m.number(math.inf)
-    ordinary = node(ops.AND, (m.less_(zero, x.high), m.less_(x.high, infinity)), None, Format.BIT)
+    ordinary = _is_ordinary(m, x.high)
     special = m.select_(m.equal_(x.high, infinity), infinity, m.number(math.nan))
     special = m.select_(m.equal_(x.high, zero), m.number(-math.inf), special)
     low = None if result.low is None else m.select_(ordinary, result.low, zero)
