@@ -16,6 +16,7 @@ from ogive import _native
 from ogive import formula as f
 from ogive.catalog import OPERATORS
 from ogive.dtypes import NUMBERS
+from ogive.engine import computation
 from ogive.errors import (
     ArgumentError,
     CompileError,
@@ -29,7 +30,7 @@ from ogive.errors import (
 from ogive.expression import Expression, Format, node
 from ogive.signature import NONZERO
 from tests.cpu.test_layout import required
-from tests.inputs import assert_same_bits
+from tests.inputs import assert_same_bits, special_values
 
 X = np.linspace(-4, 4, 101, dtype=np.float32)
 
@@ -917,3 +918,36 @@ def test_completion_shows_what_a_user_calls_and_no_engine():
             shown
         )
         assert all(hasattr(operator, name) for name in shown)
+
+
+# ---- numbers that are constants of the code
+
+
+@pytest.mark.parametrize(
+    "name", ["swish", "softplus", "celu", "elu", "swiglu", "scaled_tanh", "linear", "shrink", "snake"]
+)
+def test_defaults_that_change_nothing_are_constants(name):
+    """Results are those of a kernel with open numbers."""
+    op = OPERATORS[name]
+    values, signatures = op.checked_parameters({}), {s.inputs[0].name: s for s in op.signatures}
+    single = signatures["float32"]
+    assert op.constants(single, values) == values
+    number = op.numeric_parameters[0].name
+    assert number not in op.constants(single, {**values, number: 0.75})
+    assert number not in op.constants(signatures["float64"], values)
+    assert number not in op.fast.constants(single, values)
+    random = np.random.default_rng(1)
+    x = [random.integers(0, 1 << 32, 20_000, np.uint32).view(np.float32) for _ in range(op.inputs)]
+    x += [np.resize(special_values(single.inputs[0]), 3000)] * (op.inputs == 1)
+    choices = {p.name: values[p.name] for p in op.parameters if p.choices}
+    numbers = [values[p.name] for p in op.numeric_parameters]
+    open_numbers = computation.make_ufunc(name, op.computation(single, **choices), numbers)
+    for operands in [x[: op.inputs], x[-op.inputs :]]:
+        assert_same_bits(op(*operands), open_numbers(*operands))
+
+
+def test_numbers_that_change_results_stay_open():
+    for name in ("leaky_relu", "selu", "hard_sigmoid", "layer_normalization"):
+        op = OPERATORS[name]
+        single = next(s for s in op.signatures if s.inputs[0].name == "float32")
+        assert not any(p.name in op.constants(single, op.checked_parameters({})) for p in op.numeric_parameters)

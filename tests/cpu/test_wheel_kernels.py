@@ -30,7 +30,7 @@ X = np.float32([-2.0, 0.5, 3.0])
 def formulas():
     """A pack of two operators; the second's results are repaired."""
     return [
-        op.computation(signature)
+        op.computation(signature, **op.constants(signature, op.checked_parameters({})))
         for op in (ogive.relu, ogive.celu)
         for signature in op.signatures
         if signature.inputs[0].name == "float32"
