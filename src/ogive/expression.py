@@ -16,6 +16,7 @@ import sys
 import weakref
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
@@ -62,6 +63,9 @@ REDUCTIONS = frozenset(
 #: The reductions that are NaN where an element is.
 EXTREMES = frozenset({ops.ROW_MAX, ops.ROW_MIN})
 
+#: The leaves that differ from element to element.
+ELEMENTS = frozenset({ops.INPUT, ops.ROW_POSITION})
+
 #: Operations that look at a whole row.
 ROW_NUMBERS = REDUCTIONS | {ops.ROW_COUNT}
 
@@ -80,12 +84,14 @@ class Expression:
     Nodes of formulas are of the class :class:`Term`, which has Python's operators.
     """
 
-    __slots__ = ("__weakref__", "attribute", "format", "operands", "operation")
+    __slots__ = ("__weakref__", "attribute", "format", "of_elements", "operands", "operation")
 
     operation: Operation
     operands: tuple[Expression, ...]
     attribute: Any
     format: Format
+    of_elements: bool
+    """Whether it has a leaf of ELEMENTS."""
 
     def __init__(self) -> None:
         raise FormulaError("Expression: nodes are made by ogive.expression.node() and by formulas")
@@ -288,6 +294,8 @@ def node(operation: Operation, operands: tuple[Expression, ...], attribute: Any,
                 set_slot(found, "operands", operands)
                 set_slot(found, "attribute", attribute)
                 set_slot(found, "format", form)
+                of_elements = operation in ELEMENTS or any(operand.of_elements for operand in operands)
+                set_slot(found, "of_elements", of_elements)
                 found = _table.setdefault(key, found)  # a signal handler may have been here meanwhile
     return found
 
@@ -431,10 +439,6 @@ def _binary(operation: Operation, left: object, right: object) -> Term:
     return formula_node(operation, lift(left), lift(right))
 
 
-#: The leaves that differ from element to element.
-ELEMENTS = frozenset({ops.INPUT, ops.ROW_POSITION})
-
-
 def is_extreme(current: Expression) -> bool:
     """Whether this is the larger or the smaller of two numbers: a choice between those that are compared."""
     if current.operation != ops.SELECT or current.operands[0].operation not in (ops.LESS, ops.LESS_EQUAL):
@@ -448,7 +452,7 @@ def depends_on_elements(root: Expression) -> bool:
     >>> depends_on_elements(lift(2))
     False
     """
-    return any(current.operation in ELEMENTS for current in walk(root))
+    return root.of_elements
 
 
 def of_rows(*roots: Expression) -> set[Expression]:
@@ -464,13 +468,18 @@ def of_rows(*roots: Expression) -> set[Expression]:
     return found
 
 
-def varying(roots: Sequence[Expression], leaves: Collection[str] = ELEMENTS) -> set[Expression]:
+def varying(roots: Sequence[Expression], leaves: Collection[str] = ELEMENTS) -> frozenset[Expression]:
     """The nodes of primitive graphs that these leaves make differ."""
+    return _varying(tuple(roots), frozenset(leaves))
+
+
+@lru_cache(maxsize=16)  # whoever makes code of a program asks ten times
+def _varying(roots: tuple[Expression, ...], leaves: frozenset[str]) -> frozenset[Expression]:
     found: set[Expression] = set()
     for current in walk(*roots):
-        if current.operation in leaves or any(operand in found for operand in current.operands):
+        if current.operation in leaves or not found.isdisjoint(current.operands):
             found.add(current)
-    return found
+    return frozenset(found)
 
 
 def eager_operands(current: Expression) -> Sequence[Expression]:

@@ -16,6 +16,7 @@ from ogive.dtypes import ELEMENT_TYPES
 from ogive.expression import Expression, Format, node
 from ogive.passes.fuse import fuse
 from ogive.program import MASK, Program, Reduction, Stage
+from ogive.runtime import kernels
 from ogive.runtime.kernels import make_ufunc
 from tests.verify import verify_program
 
@@ -62,6 +63,14 @@ def data(count: int, rare: float) -> np.ndarray:
     random = np.random.default_rng(count)
     share = np.array([1 - 3 * rare, rare, rare, rare])
     return (random.choice(4, count, p=share) * 4 + random.integers(0, 4, count)).astype(np.float32)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _retries_compute_few():
+    """As they do from the second chunk's worth of elements on."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "FEW_SKIP_RETRIES", False)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -245,3 +254,23 @@ def test_what_computes_again_has_the_same_operands(sizes):
     answer = _native.Code(b"\xc3" * 16, (0,), ()), 16, ((),), (), 100, 9, again
     with pytest.raises(ValueError, match="a repair is a kernel of the same operands and one result more"):
         _native.Kernel((4,), (4,), lambda: answer).prepare()
+
+
+@pytest.mark.parametrize("step", [1, 3])
+def test_the_first_few_skip_the_retry(monkeypatch, step):
+    """A repair decides them, so that no retry is compiled; as many as a chunk has, then the retry does."""
+    monkeypatch.setattr(kernels, "FEW_SKIP_RETRIES", True)
+    compiled = []
+    kept_or_made = kernels.kept_or_made
+    monkeypatch.setattr(kernels, "kept_or_made", lambda *a, **k: (compiled.append(1), kept_or_made(*a, **k))[1])
+    ufunc = make_ufunc("chain", chain())
+    x = data(1000, 0.02)
+    few, many = x * FACTORS[np.array([0, 2, 2, 3])[np.sum([x > later for later in LATER], axis=0)]], x * 0 + 5
+    for _ in range(3):
+        np.testing.assert_array_equal(ufunc(x[::step]), few[::step])
+    assert len(compiled) == 2
+    for _ in range(3 + 4096 * step // 1000):  # of which a chunk's worth goes to the repair
+        found = ufunc(many[::step])
+    np.testing.assert_array_equal(found, many[::step] * FACTORS[1])
+    assert len(compiled) == 3
+    judge(ufunc(x[::step]), x[::step])

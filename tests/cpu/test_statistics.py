@@ -36,8 +36,8 @@ def test_elements_are_counted_once():
     x = ORDINARY.astype(np.float16)
     found = rise(lambda: ogive.gelu(x), "float16 -> float16")
     assert found.elements == ORDINARY.size
-    assert 0 < found.retried < ORDINARY.size // 50
-    assert found.enclosed <= found.repaired <= found.retried
+    assert 0 < found.retried + found.repaired < ORDINARY.size // 50  # the first few go to the repair
+    assert found.enclosed <= found.repaired
 
 
 @pytest.mark.parametrize("layout", ["strided", "in place", "broadcast", "short", "empty"])

@@ -24,6 +24,7 @@ import time
 from functools import cache as remember
 from importlib import import_module
 from itertools import count
+from marshal import dumps, loads
 from typing import TYPE_CHECKING, Any
 
 from ogive.backends.link import IMPORTS, Image
@@ -49,7 +50,8 @@ def _sha256() -> Any:
 sha256 = _sha256()
 
 MAGIC = b"OGIVE-KERNEL-3\n\0"
-NOTE_MAGIC = b"OGIVE-NOTE-2\n\0"
+NOTE_MAGIC = b"OGIVE-NOTE-3\n\0"
+MARSHAL = 2  # the version of Python's format, which all versions of Python read
 _HEADER = struct.Struct("<II")  # numbers of entries and of imports
 _ENTRY = struct.Struct("<I")
 _IMPORT = struct.Struct("<II")
@@ -88,58 +90,73 @@ def key(*parts: str) -> str:
 
 def folder() -> Path | None:
     """Where kernels are kept; None if they are not."""
+    from pathlib import Path
+
+    place = _place()
+    return None if place is None else Path(place)
+
+
+def _place() -> str | None:
+    """The same as a text: calls wait for it, and to load pathlib takes 5 ms."""
     setting = os.environ.get("OGIVE_CACHE", "").strip()
     return None if setting.lower() == "off" else _folder(setting)
 
 
 @remember
-def _folder(setting: str) -> Path | None:
-    from pathlib import Path  # kernels that a wheel has need neither it nor JSON, and 4 ms less to begin
-
+def _folder(setting: str) -> str | None:
     try:
         # Absolute from the first use on: a process may change its working folder.
-        named = Path(setting).expanduser().absolute() if setting else _user_folder()
-        for place in (named, named / FOLDER):
-            _make(place)
-            if not _is_trusted(place):
+        named = os.path.join(os.getcwd(), _expanded(setting)) if setting else _user_folder()
+        place = os.path.join(named, FOLDER)
+        for each in (named, place):
+            _make(each)
+            if not _is_trusted(each):
                 return None
     except (OSError, RuntimeError):  # read-only file system, no home, ...
         return None
     name, text = _TAG
-    with contextlib.suppress(OSError), open(named / FOLDER / name, "x", encoding="ascii") as file:  # noqa: PTH123
+    with contextlib.suppress(OSError), open(os.path.join(place, name), "x", encoding="ascii") as file:
         file.write(text)
-    return named / FOLDER
+    return place
 
 
-def _make(folder: Path) -> None:
+def _expanded(path: str) -> str:
+    """The path, with a user's folder in the place of `~`."""
+    found = os.path.expanduser(path)
+    if found.startswith("~"):
+        raise RuntimeError("there is no home")
+    return found
+
+
+def _make(folder: str) -> None:
     """The folder and those that it lies in, for this user alone: also where the process creates others for all."""
-    missing = [folder, *folder.parents]
-    while missing and missing[-1].exists():
-        missing.pop()
+    missing: list[str] = []
+    while not os.path.exists(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
     for each in reversed(missing):
-        each.mkdir(mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileExistsError):  # another process was here
+            os.mkdir(each, mode=0o700)
 
 
-def _is_trusted(folder: Path) -> bool:
+def _is_trusted(folder: str) -> bool:
     """Whether nobody else has made it, leads here by a link, or can write to it."""
-    own = folder.lstat()
+    own = os.lstat(folder)
     if stat.S_ISLNK(own.st_mode) and not _belongs_here(own):
         return False
-    behind = folder.stat()
+    behind = os.stat(folder)
     return stat.S_ISDIR(behind.st_mode) and _is_private(behind)
 
 
-def _user_folder() -> Path:
+def _user_folder() -> str:
     """The folder for caches of this user's programs; in it, ours. Where platformdirs would put it."""
-    from pathlib import Path
-
     if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA", "")
-        return (Path(local) if local else Path.home() / "AppData" / "Local") / "ogive" / "Cache"
+        local = os.environ.get("LOCALAPPDATA", "") or os.path.join(_expanded("~"), "AppData", "Local")
+        return os.path.join(local, "ogive", "Cache")
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "ogive"
-    caches = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (caches if caches.is_absolute() else Path(os.path.expanduser("~"), ".cache")) / "ogive"  # noqa: PTH111
+        return os.path.join(_expanded("~"), "Library", "Caches", "ogive")
+    caches = os.environ.get("XDG_CACHE_HOME", "")
+    return os.path.join(caches if os.path.isabs(caches) else os.path.join(_expanded("~"), ".cache"), "ogive")
 
 
 def _belongs_here(status: os.stat_result) -> bool:
@@ -166,32 +183,29 @@ def store(name: str, image: Image) -> None:
 
 def load_note(name: str) -> dict[str, Any] | None:
     """The note under that name, or None."""
-    import json
-
     payload = _read(name, NOTE_MAGIC)
-    return None if payload is None else dict(json.loads(payload))
+    return None if payload is None else dict(loads(payload))
 
 
 def store_note(name: str, note: dict[str, Any]) -> None:
-    """Keep a note."""
-    import json
-
-    _write(name, NOTE_MAGIC, json.dumps(note).encode())
+    """Keep a note: texts, numbers, truth values and lists of them. To load JSON would take 3 ms."""
+    _write(name, NOTE_MAGIC, dumps(note, MARSHAL))
 
 
 def _read(name: str, magic: bytes) -> bytes | None:
     """The contents of a file behind its digest, or None: not there, damaged, or not to be trusted."""
-    place = folder()
+    place = _place()
     if place is None:
         return None
+    path = os.path.join(place, name)
     try:
-        descriptor = os.open(place / name, _READ)
+        descriptor = os.open(path, _READ)
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(file.fileno())
             if not (stat.S_ISREG(status.st_mode) and status.st_size <= MOST_BYTES_OF_A_FILE and _is_private(status)):
                 return None
             if time.time() - status.st_mtime > SECONDS_UNTIL_TOUCHED:
-                _touch(file.fileno(), place / name)
+                _touch(file.fileno(), path)
             data = file.read(status.st_size)  # memory for as much as is asked for is taken before anything is read
     except OSError:
         return None
@@ -208,13 +222,13 @@ def _digest(name: str, payload: bytes) -> bytes:
     return bytes(sha256(name.encode() + b"\0" + payload).digest())
 
 
-def _touch(descriptor: int, path: Path) -> None:
+def _touch(descriptor: int, path: str) -> None:
     with contextlib.suppress(OSError):  # a read-only file system
         os.utime(descriptor if os.utime in os.supports_fd else path)
 
 
 def _write(name: str, magic: bytes, payload: bytes) -> None:
-    place = folder()
+    place = _place()
     if place is None:
         return
     import tempfile  # reading needs none of it
@@ -224,9 +238,9 @@ def _write(name: str, magic: bytes, payload: bytes) -> None:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(magic + _digest(name, payload) + payload)
-            os.replace(temporary, place / name)  # noqa: PTH105
+            os.replace(temporary, os.path.join(place, name))
         except BaseException:
-            os.unlink(temporary)  # noqa: PTH108
+            os.unlink(temporary)
             raise
         # Looking at all files takes milliseconds.
         if next(_written) % max(MOST_FILES // 64, 1) == 0:
@@ -255,7 +269,7 @@ def decode(payload: bytes) -> Image | None:
     return Image(payload[code_at:], entries, imports)
 
 
-def _prune(place: Path) -> None:
+def _prune(place: str) -> None:
     """Remove the files that were not used for the longest time, if there are too many or they are too large."""
     files = []
     for entry in os.scandir(place):
@@ -266,7 +280,7 @@ def _prune(place: Path) -> None:
             if _is_name(entry.name):
                 files.append((status.st_mtime_ns, status.st_size, entry.path))
             elif entry.name.startswith(_DRAFT) and time.time() - status.st_mtime > _SECONDS_OF_A_DRAFT:
-                os.unlink(entry.path)  # noqa: PTH108
+                os.unlink(entry.path)
     if len(files) <= MOST_FILES and sum(size for _, size, _ in files) <= MOST_BYTES:
         return
     files = sorted(
@@ -277,7 +291,7 @@ def _prune(place: Path) -> None:
         if number <= MOST_FILES // 2 and size <= MOST_BYTES // 2:
             break
         with contextlib.suppress(OSError):
-            os.unlink(path)  # noqa: PTH108
+            os.unlink(path)
         number, size = number - 1, size - bytes_of_file
 
 

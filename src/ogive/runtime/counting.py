@@ -29,8 +29,8 @@ class Statistics(NamedTuple):
     elements: int
     """How many elements were computed."""
     retried: int
-    """How many of them a first, shorter kernel left to a second one; 0 where there is one kernel. Of row operators
-    all elements of a row count if one is undecided, here and below."""
+    """How many of them a first, shorter kernel left to a second one; 0 where there is one kernel. The first few thousand go to
+    the repair at once. Of row operators all elements of a row count if one is undecided, here and below."""
     repaired: int
     """How many of them these kernels left undecided."""
     enclosed: int

@@ -27,10 +27,13 @@ if TYPE_CHECKING:
 
 __all__ = ["compiled", "make_kernel", "make_ufunc"]
 
+#: Whether a repair computes the first undecided elements, as many as a chunk has, so that no retry is compiled for them.
+FEW_SKIP_RETRIES = True
+
 #: The facts that a kernel wants to know: its code, the elements it takes at a time, the reductions of each stage, the sizes
 #: of rows kept between stages, from how many elements on threads pay, from how many eighths of the last cache on
-#: results are written past it, the kernel that computes again what the code leaves undecided (a repair or a retry), and the
-#: one for columns.
+#: results are written past it, the kernel that computes again what the code leaves undecided (a repair or a retry), the
+#: one for columns, and the repair that goes before a retry as long as elements are few.
 Resolved = tuple[
     _native.Code,
     int,
@@ -40,18 +43,21 @@ Resolved = tuple[
     int,
     "_native.Kernel | None",
     "_native.Kernel | None",
+    "_native.Kernel | None",
 ]
 
 
-def compiled(program: Program, target: Target, *, of_columns: bool = False) -> tuple[str, Image]:
+def compiled(
+    program: Program, target: Target, *, of_columns: bool = False, level: int = compiler.LEVEL
+) -> tuple[str, Image]:
     """The program's machine code for a target, from the cache or compiled and put there; and its name there."""
     from ogive.backends.llvm import emit, entries  # a warm start needs nothing of it
 
     source = emit(program, target, of_columns=of_columns)
-    name = cache.key(source, *_compiled_for(target))
+    name = cache.key(source, *([] if level == compiler.LEVEL else [f"level {level}"]), *_compiled_for(target))
     image = cache.load(name)
     if image is None:
-        image = link(compiler.object_code(source, target), entries(program))
+        image = link(compiler.object_code(source, target, level), entries(program))
         cache.store(name, image)
     return name, image
 
@@ -101,7 +107,12 @@ def _note_name(identity: str, target: Target) -> str | None:
 
 
 def kept_or_made(
-    identity: str | None, make_program: Callable[[], Program], target: Target, *, of_columns: bool = False
+    identity: str | None,
+    make_program: Callable[[], Program],
+    target: Target,
+    *,
+    of_columns: bool = False,
+    level: int = compiler.LEVEL,
 ) -> wheel_kernels.Kernel:
     """The facts that a kernel has to know, and its machine code: from the cache, or made and put there."""
     note = None if identity is None else _note_name(identity, target)
@@ -115,21 +126,30 @@ def kept_or_made(
 
     program = first_level(make_program(), target)
     price = cost(program.roots)
-    name, image = compiled(program, target, of_columns=of_columns)
+    name, image = compiled(program, target, of_columns=of_columns, level=level)
     known = {
         "image": name,
         "block": block_size(program, target),
-        "stages": [stage.names for stage in program.stages],
+        "stages": [list(map(str, stage.names)) for stage in program.stages],
         "scratch": [f.bits // 8 for f in program.scratch],
         "threshold": int(target.tuning.parallel_cost / max(price, target.tuning.smallest_cost)),
         "repaired": program.undecided is not None and not of_columns,
-        "retried": program.retry is not None,
+        "retries": retries_of(program),
+        "ends with repair": program.repair is not None,
         "columns": takes_columns(program) and not of_columns,
         "marks rows": program.marks_rows,
     }
     if note is not None:
         cache.store_note(note, known)
     return known, image
+
+
+def retries_of(program: Program) -> int:
+    """How many programs compute undecided elements before the repair."""
+    count = 0
+    while program.retry is not None:
+        program, count = program.retry(), count + 1
+    return count
 
 
 def first_level(program: Program, target: Target) -> Program:
@@ -171,12 +191,15 @@ def make_kernel(
     decide: Decider | RowDecider | None = None,
     of_columns: bool = False,
     is_first: bool = True,
+    repair: _native.Kernel | None = None,
+    level: int = compiler.LEVEL,
 ) -> _native.Kernel:
     """A kernel for operands of these types; its program is asked for when it is first called.
 
     ``row_operands`` are the operands of a row-wise kernel that have one number a row. ``of_columns`` asks for the code of
     rows that are columns, which another kernel calls (runtime/native/rows.c). Kernels that are not ``is_first`` are called by
-    those whose undecided elements they compute, which count for them.
+    those whose undecided elements they compute, which count for them. ``repair`` is that of the kernel whose retry this is.
+    ``level`` is that of LLVM's optimisation.
 
     ``make_identity`` gives a text that says as much as the program, and is made faster: if the cache knows what
     was made of it, the program is not made again.
@@ -191,17 +214,23 @@ def make_kernel(
         chosen = target or host_target()
         identity = None if make_identity is None else make_identity()
         came = None if identity is None else wheel_kernels.load(identity, chosen)
-        known, image = came or kept_or_made(identity, make_program, chosen, of_columns=of_columns)
+        known, image = came or kept_or_made(identity, make_program, chosen, of_columns=of_columns, level=level)
         code = _native.Code(image.code, image.entries, image.imports)
         stages = (*map(tuple, known["stages"]), ())
         streamed = chosen.tuning.streamed_eighths
-        again = None
-        if known["repaired"]:
-            again = retry_of(target) if known["retried"] else repair_of(target, known["marks rows"])
+        again = last = None
+        if known["retries"]:
+            # A repair compiles sooner, and few elements come to it. What decides float64 decides its last bit.
+            is_rounded = known["ends with repair"] and all(t.name != "float64" for t in outputs)
+            if FEW_SKIP_RETRIES and is_rounded and not row_wise:
+                last = repair or repair_of(target, known["marks rows"], known["retries"])
+            again = retry_of(target, last)
+        elif known["repaired"]:
+            again = repair or repair_of(target, known["marks rows"], 0)
         columns = columns_of(target) if known["columns"] else None
-        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"], streamed, again, columns
+        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"], streamed, again, columns, last
 
-    def retry_of(target: Target | None) -> _native.Kernel:
+    def retry_of(target: Target | None, repair: _native.Kernel | None) -> _native.Kernel:
         return make_kernel(
             inputs,
             outputs,
@@ -211,9 +240,19 @@ def make_kernel(
             row_operands=of_row,
             make_identity=None if make_identity is None else lambda: identity_of_retry(make_identity()),
             is_first=False,
+            repair=repair,
         )
 
-    def repair_of(target: Target | None, marks_rows: bool) -> _native.Kernel:
+    def repair_of(target: Target | None, marks_rows: bool, retries: int) -> _native.Kernel:
+        """The repair behind so many retries."""
+
+        def identity() -> str:
+            assert make_identity is not None
+            found = make_identity()
+            for _ in range(retries):
+                found = identity_of_retry(found)
+            return identity_of_repair(found)
+
         return make_kernel(
             inputs,
             (*outputs, ELEMENT_TYPES["uint8"]),
@@ -221,13 +260,14 @@ def make_kernel(
             target,
             row_wise=row_wise,
             row_operands=(*of_row, *((operands,) if marks_rows else ())),
-            make_identity=None if make_identity is None else lambda: identity_of_repair(make_identity()),
+            make_identity=None if make_identity is None else identity,
             decide=(
                 RowDecider(inputs, outputs, lambda: make_program().decide_row)
                 if row_wise
                 else Decider(inputs, outputs, lambda: make_program().decide)
             ),
             is_first=False,
+            level=0 if retries else compiler.LEVEL,
         )
 
     def columns_of(target: Target | None) -> _native.Kernel:

@@ -150,14 +150,14 @@ static int check_columns(const OgiveKernel *kernel, PyObject *object) {
 /* Takes over what `resolve` answered, if no other thread was here before; 0, or -1 with an error set. */
 static int accept(OgiveKernel *kernel, PyObject *answer) {
     PyObject *code, *stages, *scratch;
-    PyObject *repair = Py_None, *columns = Py_None;
+    PyObject *repair = Py_None, *columns = Py_None, *last = Py_None;
     Py_ssize_t block, threshold, eighths;
-    if (!PyTuple_Check(answer) || !PyArg_ParseTuple(answer, "O!nO!O!nn|OO", ogive_code_type, &code, &block, &PyTuple_Type,
+    if (!PyTuple_Check(answer) || !PyArg_ParseTuple(answer, "O!nO!O!nn|OOO", ogive_code_type, &code, &block, &PyTuple_Type,
                                                     &stages, &PyTuple_Type, &scratch, &threshold, &eighths, &repair,
-                                                    &columns)) {
+                                                    &columns, &last)) {
         if (!PyErr_Occurred()) {
             PyErr_SetString(PyExc_TypeError, "Kernel: resolve must return (Code, block, stages, scratch, parallel threshold, "
-                                             "streaming threshold, repair, columns)");
+                                             "streaming threshold, repair, columns, last)");
         }
         return -1;
     }
@@ -165,6 +165,13 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
         return -1;
     }
     if (columns != Py_None && check_columns(kernel, columns) < 0) {
+        return -1;
+    }
+    if (last != Py_None && (repair == Py_None || kernel->row_wise || check_repair(kernel, last, block) < 0 ||
+                            ogive_is_retry((OgiveKernel *)last, kernel))) {
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_ValueError, "Kernel: what goes before a retry is a repair of elements");
+        }
         return -1;
     }
     if (block < 1 || block > OGIVE_STAGING_BYTES / kernel->bytes || OGIVE_ELEMENTS_OF_LINES % block != 0) {
@@ -207,6 +214,7 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
         kernel->repair->retries = kernel->retries + 1;
     }
     kernel->columns = columns == Py_None ? NULL : (OgiveKernel *)Py_NewRef(columns);
+    kernel->last = last == Py_None ? NULL : (OgiveKernel *)Py_NewRef(last);
     atomic_store(&kernel->function, kernel->functions[0]);
     return 0;
 }
@@ -323,6 +331,7 @@ static int kernel_traverse(PyObject *object, visitproc visit, void *arg) {
     Py_VISIT(self->code);
     Py_VISIT(self->repair);
     Py_VISIT(self->columns);
+    Py_VISIT(self->last);
     Py_VISIT(self->decide);
     Py_VISIT(Py_TYPE(object));
     return 0;
@@ -330,7 +339,7 @@ static int kernel_traverse(PyObject *object, visitproc visit, void *arg) {
 
 static int kernel_clear(PyObject *object) {
     Py_CLEAR(((OgiveKernel *)object)->resolve);
-    return 0; /* `code`, `repair`, `columns` and `decide` stay: a loop may still run them */
+    return 0; /* `code`, `repair`, `columns`, `last` and `decide` stay: a loop may still run them */
 }
 
 static void kernel_dealloc(PyObject *object) {
@@ -341,6 +350,7 @@ static void kernel_dealloc(PyObject *object) {
     Py_CLEAR(((OgiveKernel *)object)->code);
     Py_CLEAR(((OgiveKernel *)object)->repair);
     Py_CLEAR(((OgiveKernel *)object)->columns);
+    Py_CLEAR(((OgiveKernel *)object)->last);
     Py_CLEAR(((OgiveKernel *)object)->decide);
     Py_CLEAR(((OgiveKernel *)object)->name);
     type->tp_free(object);
@@ -418,7 +428,8 @@ static PyType_Slot kernel_slots[] = {
                 "elements on threads pay, from how many eighths of the last cache on streaming does, the Kernel that\n"
                 "computes again what the code flags as undecided (a repair has a mask as its last result; a retry has the\n"
                 "same results and a repair of its own), or None, and the Kernel that computes the same where\n"
-                "rows are the columns of a matrix, or None. `decide` is such a kernel's: it is called as\n"
+                "rows are the columns of a matrix, or None. The repair at the end of the chain may follow, which computes\n"
+                "elements before a retry is compiled, as long as they are few. `decide` is such a kernel's: it is called as\n"
                 "decide(inputs, outputs, mask, parameters), with bytes, and returns the outputs as bytes."},
     {Py_tp_new, kernel_new},
     {Py_tp_dealloc, kernel_dealloc},

@@ -145,14 +145,16 @@ typedef struct {
 typedef struct OgiveKernel {
     PyObject_HEAD
     _Atomic(ogive_kernel_function) function; /* of the first stage; NULL until resolved, then the rest is set */
-    /* () -> (Code, block, stages, scratch, parallel threshold, streaming threshold, repair, columns); called once, then
-     * dropped */
+    /* () -> (Code, block, stages, scratch, parallel threshold, streaming threshold, repair, columns, last); called once,
+     * then dropped */
     PyObject *resolve;
     /* For a kernel whose code flags what it cannot decide: the one that computes such elements again. A repair has one more
      * result, an uint8 that is not 0 where it could not decide either. A retry has the same results, flags what it cannot
      * decide, and has a repair of its own. */
     struct OgiveKernel *repair;
     int retries; /* how many kernels of the chain are before a retry: at most OGIVE_MOST_RETRIES */
+    /* Where that is a retry without code yet: the repair at the end of the chain, which computes the first few such elements. */
+    struct OgiveKernel *last;
     /* For a row-wise kernel whose results depend on no order: its code for rows that are the columns of a matrix. */
     struct OgiveKernel *columns;
     PyObject *decide;  /* of a repair: computes what it could not decide (see repair.c) */

@@ -322,12 +322,25 @@ typedef struct {
 } level;
 
 static void compute_level(level *work);
+static void empty_heap(const level *work, ogive_heap *found);
+
+/* The kernel that computes undecided elements: the repair in the place of a retry that nothing has compiled, until it has
+ * computed as many as a chunk has. Both have the same bits. */
+static OgiveKernel *next_of(const level *work) {
+    OgiveKernel *next = work->kernel->repair, *last = work->kernel->last;
+    const int is_missing = last != NULL && atomic_load_explicit(&next->function, memory_order_acquire) == NULL;
+    return is_missing && atomic_load_explicit(&work->call->kernel->counts.repaired, memory_order_relaxed) < CHUNK ? last : next;
+}
 
 /* Whether elements can be gathered: the next kernel has code, or the call has the exception. */
 static int has_heap(const level *work, ogive_heap *found) {
-    OgiveKernel *next = work->kernel->repair;
+    OgiveKernel *next = next_of(work);
     for (int k = next->inputs; k < next->inputs + work->kernel->outputs; ++k) {
         found->results[k] = (char *)work->pointers[k] - work->behind * next->itemsizes[k];
+    }
+    if (found->next == work->kernel->last && found->next != NULL && next != found->next) {
+        empty_heap(work, found);
+        found->next = NULL;
     }
     if (found->next != NULL) {
         return 1;
