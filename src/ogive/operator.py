@@ -23,6 +23,7 @@ from ogive.contracts import DEFAULT
 from ogive.conversion import rounded_once
 from ogive.dtypes import BOOLEAN, FLOATS
 from ogive.engine.computation import Formula, kernel_of
+from ogive.engine.exact_reductions import exact_methods
 from ogive.errors import (
     ArgumentError,
     DTypeError,
@@ -387,12 +388,14 @@ class Operator(_native.OperatorCall):
     def reduce(self, array: Any, *args: Any, **keywords: Any) -> Any:
         """``numpy.ufunc.reduce``; parameters are keywords as in a call.
 
-        Elements are combined one after the other, and every step is rounded to their type. ``numpy.add.reduce``
-        is faster, and adds in pairs, which loses less: for a long sum of float32 ask for ``dtype="float64"``.
-        NumPy widens short integers for ufuncs that are called ``add``, as it does here; for ``mul`` ask for
+        The floats of ``add``, ``mul``, ``logaddexp`` and ``hypot`` are reduced exactly, and the result is rounded once to
+        their type, or to ``dtype``. Of other operators elements are combined one after the other, and every step is
+        rounded. NumPy widens short integers for ufuncs that are called ``add``, as it does here; for ``mul`` ask for
         ``dtype="int64"``.
 
         >>> import numpy as np, ogive
+        >>> ogive.add.reduce(np.full(100_000, 0.01, np.float16))
+        np.float16(1000.0)
         >>> ogive.add.reduce(np.ones((2, 3)), axis=None)
         np.float64(6.0)
         """
@@ -401,6 +404,8 @@ class Operator(_native.OperatorCall):
     def accumulate(self, array: Any, *args: Any, **keywords: Any) -> Any:
         """``numpy.ufunc.accumulate``; parameters are keywords as in a call.
 
+        Running sums and products of floats are exact, and each is rounded once. Other operators round every step.
+
         >>> import ogive
         >>> ogive.max.accumulate([1.0, 3.0, 2.0])
         array([1., 3., 3.])
@@ -408,7 +413,7 @@ class Operator(_native.OperatorCall):
         return self._method("accumulate", array, *args, **keywords)
 
     def reduceat(self, array: Any, indices: Any, *args: Any, **keywords: Any) -> Any:
-        """``numpy.ufunc.reduceat``; parameters are keywords as in a call.
+        """``numpy.ufunc.reduceat``; parameters are keywords as in a call. It rounds as ``reduce`` does.
 
         >>> import ogive
         >>> ogive.add.reduceat([1.0, 2.0, 3.0], [0, 2])
@@ -620,6 +625,7 @@ class Operator(_native.OperatorCall):
             reduces=self.reduces,
         )
         ufunc.__dict__["ogive_binding"] = (self, tuple(values.items()))
+        ufunc.__dict__.update(exact_methods(self, ufunc))
         return ufunc
 
     def result_shape(self, shape: tuple[int, ...], keywords: Mapping[str, Any]) -> tuple[int, ...]:

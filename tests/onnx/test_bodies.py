@@ -166,3 +166,55 @@ def test_experimental_operators(operator, attributes, right):
 def test_an_experimental_operator_of_two_inputs_is_refused():
     with pytest.raises(ModelError, match=r"ScaledTanh node .*: it has 2 inputs and 1 outputs; allowed: 1 and 1"):
         ogive.onnx.load(model_of("ScaledTanh", {"x": X, "z": X}, {}, domain="", opset=7))
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4), (5,)])
+@pytest.mark.parametrize("opset", [1, 11, 12, 13])
+def test_quantised_softmax_of_older_opsets(shape, opset):
+    """Below 13 the axes from the given one on are one row."""
+    x = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)
+    inputs = {"x": x, "xs": SCALE, "xz": ZERO, "ys": np.float32(1 / 256), "yz": np.uint8(0)}
+    numbers = ((x.astype(np.float64) - 128) * 0.05).astype(np.float32)
+    for axis in range(-x.ndim, x.ndim):
+        rows = numbers if opset == 13 else numbers.reshape(int(np.prod(shape[: axis % x.ndim])), -1)
+        right = ogive.softmax(rows, axis=axis if opset == 13 else -1).reshape(shape)
+        got = ogive.onnx.load(model_of("QLinearSoftmax", inputs, {"axis": axis, "opset": opset}))(inputs)
+        np.testing.assert_array_equal(got, np.clip(np.rint(right * 256), 0, 255))
+
+
+#: Attributes and outputs of bodies that no node of them has, and why.
+UNUSED = {
+    ("BiasSoftmax", "is_inner_broadcast"): "the shapes say along which axes a bias is repeated",
+    ("SkipSimplifiedLayerNormalization", "mean"): "a model that asks for it is refused: there is none",
+    ("SkipSimplifiedLayerNormalization", "inverse"): "a model that asks for it is refused",
+}
+
+#: For attributes that choose the nodes: a value that makes other ones.
+CHOOSING = {("QLinearSoftmax", "opset"): 12}
+
+
+def bodies_of(table, domain, **attributes):
+    """The body of each operator where all inputs and outputs are there."""
+    for name in table:
+        node = helper.make_node(
+            name, [f"i{i}" for i in range(9)], [f"o{i}" for i in range(4)], domain=domain, **attributes
+        )
+        yield name, bodies.body_of(node, domain)
+
+
+@pytest.mark.parametrize(("table", "domain"), [(bodies._MICROSOFT, "com.microsoft"), (bodies._ONNX, "")])
+def test_attributes_inputs_and_outputs_of_bodies_are_used(table, domain):
+    unused = set()
+    for name, body in bodies_of(table, domain):
+        read = {value for node in body.node for value in node.input}
+        made = {value for node in body.node for value in node.output}
+        referred = {a.ref_attr_name for node in body.node for a in node.attribute}
+        missing = {*body.input} - read | {*body.output} - made
+        missing |= {a.name for a in body.attribute_proto if a.name not in referred} | {*body.attribute} - referred
+        for attribute in missing.copy():
+            if (name, attribute) in CHOOSING:
+                (other,) = (b for n, b in bodies_of([name], domain, **{attribute: CHOOSING[name, attribute]}))
+                if other.node != body.node:
+                    missing.remove(attribute)
+        unused |= {(name, value) for value in missing}
+    assert unused == {key for key in UNUSED if key[0] in table}

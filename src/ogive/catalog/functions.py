@@ -6,6 +6,7 @@ overflow or cancel on the way.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ogive import formula as f
@@ -139,7 +140,7 @@ def heaviside(x: Any, at_zero: Any) -> Any:
     return f.heaviside(x, at_zero)
 
 
-@operator
+@operator(identity=0)
 def hypot(a: Any, b: Any) -> Any:
     """Length of a vector of two: ``sqrt(a * a + b * b)``, without overflow on the way.
 
@@ -243,7 +244,7 @@ def log2(x: Any) -> Any:
     return f.log2(x)
 
 
-@operator
+@operator(identity=-math.inf)
 def logaddexp(a: Any, b: Any) -> Any:
     """Logarithm of a sum of exponentials: ``log(exp(a) + exp(b))``, without overflow on the way.
 
@@ -259,7 +260,7 @@ def logaddexp(a: Any, b: Any) -> Any:
     return f.logaddexp(a, b)
 
 
-@operator
+@operator(identity=-math.inf)
 def logaddexp2(a: Any, b: Any) -> Any:
     """Logarithm of a sum of powers of two: ``log2(2 ** a + 2 ** b)``, without overflow on the way.
 

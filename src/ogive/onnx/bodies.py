@@ -123,6 +123,15 @@ def _quantised(inputs: list[str], compute: str, attributes: str = "") -> Body:
     return body
 
 
+def _quantised_softmax(node: NodeProto) -> str:
+    """Softmax as an opset of ONNX has it: below 13 all axes from ``axis`` on are one row."""
+    compute = "result = Softmax <axis: int = @axis> (X_number)"
+    if next((attribute.i for attribute in node.attribute if attribute.name == "opset"), 13) < 13:
+        compute = """flat = Flatten <axis: int = @axis> (X_number) shares = Softmax <axis = -1> (flat)
+            shape = Shape (X) result = Reshape (shares, shape)"""
+    return _quantised(["X"], compute, "<axis: int = -1, opset: int = 13>")(node)
+
+
 _MICROSOFT: dict[str, tuple[int, Body]] = {
     "BiasGelu": (20, _text("(A, B) => (C) { sum = Add (A, B) C = Gelu (sum) }")),
     "BiasSoftmax": (
@@ -148,10 +157,7 @@ _MICROSOFT: dict[str, tuple[int, Body]] = {
     ),
     "QLinearMul": (21, _quantised(["A", "B"], "result = Mul (A_number, B_number)")),
     "QLinearSigmoid": (21, _quantised(["X"], "result = Sigmoid (X_number)")),
-    "QLinearSoftmax": (
-        21,
-        _quantised(["X"], "result = Softmax <axis: int = @axis> (X_number)", "<axis: int = -1, opset: int = 13>"),
-    ),
+    "QLinearSoftmax": (21, _quantised_softmax),
     "QuantizeLinear": (
         21,
         lambda node: (

@@ -1,0 +1,164 @@
+"""Methods of ufuncs that reduce floats round once: beside sums and products of fractions, along any axes, with all keywords."""
+
+import itertools
+from fractions import Fraction
+from math import prod
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import ogive
+from ogive.enclosure import nearest
+from tests.inputs import assert_same_bits
+
+DTYPES = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
+FOLDS = {"add": sum, "mul": prod}
+NUMPY = {"add": np.add, "mul": np.multiply}
+
+
+def drawn(dtype, shape=(3, 7, 5)):
+    generator = np.random.default_rng(3)
+    return np.where(generator.random(shape) < 0.5, 0.01, generator.uniform(0.5, 2, shape)).astype(dtype)
+
+
+def exactly(name, values, dtype):
+    """The fold of numbers, as fractions, rounded once."""
+    found = Fraction(FOLDS[name](Fraction(float(v)) for v in values))
+    return nearest(found.numerator, found.denominator, np.dtype(dtype).name) if found else 0.0
+
+
+def expected(name, x, axes, dtype, where=None, initial=None):
+    """What ``reduce`` gives, with all axes kept."""
+    where = np.ones(x.shape, bool) if where is None else np.broadcast_to(where, x.shape)
+    kept = [1 if i in axes else size for i, size in enumerate(x.shape)]
+    result = np.empty(kept, dtype)
+    for place in itertools.product(*map(range, kept)):
+        part = tuple(slice(None) if i in axes else at for i, at in enumerate(place))
+        values = x[part][where[part]].ravel().tolist()
+        result[place] = exactly(name, values + ([] if initial is None else [initial]), dtype)
+    return result
+
+
+@pytest.mark.parametrize("name", FOLDS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_reductions_are_rounded_once(name, dtype):
+    x = drawn(dtype)
+    op, mask = getattr(ogive, name), np.random.default_rng(0).random((7, 1)) < 0.6
+    for axis in (0, 1, -1, (0, 2), (2, 1), None, ()):
+        axes = range(3) if axis is None else [i % 3 for i in np.atleast_1d(np.array(axis, int))]
+        full = expected(name, x, axes, dtype)
+        apart = full.reshape([n for i, n in enumerate(full.shape) if i not in axes])[()]
+        assert_same_bits(op.reduce(x, axis=axis), apart)
+        assert_same_bits(op.bind().reduce(x, axis, keepdims=True), full)
+        assert_same_bits(op.reduce(x.T, axis=axis if axis is None else tuple(2 - i for i in axes)), apart.T)
+        found = op.reduce(x, axis, where=mask, initial=1.5, keepdims=True)
+        assert_same_bits(found, expected(name, x, axes, dtype, mask, 1.5))
+        out = np.empty(full.shape, dtype)
+        assert op.reduce(x, axis, keepdims=True, out=out) is out
+        assert_same_bits(out, full)
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_reductions_in_other_types(name):
+    op, x = getattr(ogive, name), drawn(np.float16)
+    assert_same_bits(
+        op.reduce(x, axis=None, dtype=np.float32), expected(name, x, range(3), np.float32).item() * np.float32(1)
+    )
+    assert_same_bits(op.reduce(x, 1, np.float64), expected(name, x, [1], np.float64)[:, 0])
+    whole = np.arange(1, 9, dtype=np.int16)
+    assert op.reduce(whole, dtype=np.float32) == FOLDS[name](range(1, 9))
+    assert_same_bits(op.reduce(whole), NUMPY[name].reduce(whole) if name == "add" else np.int16(-25216))
+    out = np.empty((), np.float32)
+    assert op.reduce(x, axis=None, out=out) is out
+    assert_same_bits(out, expected(name, x, range(3), np.float32).reshape(()))
+
+
+@pytest.mark.parametrize("name", FOLDS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_running_and_segments(name, dtype):
+    op, x = getattr(ogive, name), drawn(dtype, (2, 40))
+    for row, found in zip(x, op.accumulate(x, axis=1), strict=True):
+        assert found.tolist() == [exactly(name, row[: i + 1].tolist(), dtype) for i in range(40)]
+    places = [0, 7, 3, 3, 39, 10]
+    ends = [7, 8, 4, 39, 40, 40]  # an index that is not below the next one has its own element
+    for row, found in zip(x, op.reduceat(x, places, axis=-1), strict=True):
+        assert found.tolist() == [exactly(name, row[a:b].tolist(), dtype) for a, b in zip(places, ends, strict=True)]
+    assert_same_bits(op.reduceat(x.T, places), op.reduceat(x, places, axis=1).T)
+
+
+def test_long_sums_of_short_types():
+    h = np.full(100_000, 0.01, np.float16)
+    assert ogive.add.reduce(h) == 1000
+    assert ogive.add.accumulate(h)[-1] == 1000
+    assert ogive.add.reduceat(h, [0, 50_000]).tolist() == [500, 500]
+    assert ogive.add.reduce(np.ones(10_000, np.float16)) == 10_000
+    assert ogive.logaddexp.reduce(h) == np.float16(float(h[0]) + np.log(100_000))
+    assert ogive.hypot.reduce(h) == np.float16(float(h[0]) * 100_000**0.5)
+    assert ogive.max.reduce(h) == ogive.min.reduce(h) == h[0]
+
+
+@pytest.mark.parametrize("name", ["add", "mul", "logaddexp", "hypot", "max", "fmin"])
+def test_nothing_numbers_and_refusals_are_those_of_numpy(name):
+    op, numpy = getattr(ogive, name), {**NUMPY, "max": np.maximum}.get(name) or getattr(np, name)
+    assert op.bind().identity == numpy.identity
+    x = np.float32([[1, 2, 3], [4, 5, 6]])
+    calls = [
+        lambda u: u.reduce(x[:0]),
+        lambda u: u.reduce(x[:, :0], axis=1),
+        lambda u: u.reduce(x[:, :0], axis=1, initial=2.0),
+        lambda u: u.reduce(x, where=False),
+        lambda u: u.reduce(x, where=False, initial=3.0),
+        lambda u: u.reduce(np.float32(5)),
+        lambda u: u.reduce([1.0, 2.0], axis=-1),
+        lambda u: u.reduce(x, axis=2),
+        lambda u: u.reduce(x, axis=(0, 0)),
+        lambda u: u.reduce(x, out=np.empty(2, np.float32)),
+        lambda u: u.reduce(x, initial=None),
+        lambda u: u.reduce(x[:0], initial=None),
+        lambda u: u.reduce(x, nothing=1),
+        lambda u: u.accumulate(x, axis=None),
+        lambda u: u.accumulate(x[:0]),
+        lambda u: u.reduceat(x, [2]),
+        lambda u: u.reduceat(x, [-1]),
+        lambda u: u.reduceat(x, []),
+        lambda u: u.reduceat(x, [0.5]),
+    ]
+    for number, call in enumerate(calls):
+        try:
+            wanted = call(numpy)
+        except Exception as refusal:
+            with pytest.raises(type(refusal)):
+                call(op.bind())
+        else:
+            got = call(op.bind())
+            assert type(got) is type(wanted), number
+            assert np.array_equal(got, np.asarray(wanted)) or np.allclose(got, wanted, rtol=1e-6), number
+
+
+def test_other_containers():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    h = torch.full((2, 50_000), 0.01, dtype=torch.float16)
+    found = ogive.add.reduce(h, axis=1)
+    assert found.dtype == torch.float16
+    assert found.tolist() == [500, 500]
+    assert ogive.add.reduce(h.bfloat16(), axis=None) == torch.tensor(1000.0)
+    assert ogive.mul.reduce(h[0, :3].float()) == float(np.float32(float(h[0, 0]) ** 3))
+    assert ogive.add.accumulate(h, axis=1)[0, -1] == 500
+    xarray = pytest.importorskip("xarray", reason="xarray is not installed")
+    assert np.asarray(ogive.add.bind().reduce(np.asarray(xarray.DataArray(h.numpy())), axis=1)).tolist() == [500, 500]
+
+
+def test_sums_of_ones_own_and_others():
+    @ogive.operator(identity=0.0)
+    def plus(a, b):
+        return a + b
+
+    @ogive.operator
+    def weighted(a, b, *, weight=1.0):
+        return a + weight * b
+
+    h = np.full(10_000, 0.01, np.float16)
+    assert plus.reduce(h) == 100
+    assert plus.reduce(h.reshape(100, 100), axis=None) == 100
+    assert weighted.reduce(h) == 32  # one after the other, as its formula says
