@@ -7,6 +7,7 @@ from itertools import groupby
 
 from ogive.webnn.operand import DATA_TYPES, FLOATS
 from ogive.webnn.operator_table import OPERATORS
+from ogive.webnn.tensor_limits import required
 
 __all__ = ["renewed"]
 
@@ -26,7 +27,8 @@ def renewed(text: str) -> str:
 def _row(name: str, remark: str) -> str:
     row = OPERATORS[name]
     options = ", ".join(key if value is None else f"{key} = {value}" for key, value in row.options.items())
-    return f"| `{name}` | {row.onnx} | {_types(row.operands[0].types)} | {options} | {remark} |"
+    needed = _types(tuple(next(iter(required(name).values()))["dataTypes"]))
+    return f"| `{name}` | {row.onnx} | {_types(row.operands[0].types)} | {needed} | {options} | {remark} |"
 
 
 def _types(kinds: tuple[str, ...] | str) -> str:

@@ -169,6 +169,28 @@ def test_show_in_ascii(ogive, monkeypatch):
         assert "****" in out
 
 
+def test_the_operators_of_a_feature_level(ogive):
+    from ogive.directml.data import FEATURE_LEVELS, OPERATOR_TYPES, facts
+
+    for level in ("1_0", "3_0", "6_4"):
+        status, out, _ = ogive("list", "--feature-level", level)
+        assert status == 0
+        listed = {
+            line.split()[0]
+            for line in out.splitlines()[1:]
+            if line.startswith(("ACTIVATION", "ELEMENT", "CAST", "FILL"))
+        }
+        assert listed == {
+            name for name in OPERATOR_TYPES if FEATURE_LEVELS[facts(name).introduced] <= FEATURE_LEVELS[level]
+        }
+    assert (
+        "InputTensor FLOAT32 FLOAT16; OutputTensor FLOAT32 FLOAT16"
+        in ogive("list", "SHRINK", "--feature-level", "3_0")[1]
+    )
+    assert "INT8" in ogive("list", "SHRINK", "--feature-level", "5_1")[1]
+    assert ogive("list", "GELU", "--feature-level", "3_0")[0] == 2
+
+
 def test_help_is_a_command(ogive):
     assert ogive("help")[1] == ogive("--help")[1]
     assert ogive("help", "judge")[1] == ogive("judge", "--help")[1]

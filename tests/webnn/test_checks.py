@@ -354,3 +354,30 @@ def test_importing_the_guides_module_needs_no_other_front_end():
     code = "import sys, ogive.webnn; print([m for m in ('onnx', 'llvmlite', 'ogive.onnx', 'ogive.directml') if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert found.strip() == "[]"
+
+
+def test_support_limits_are_the_specifications_dictionaries():
+    """Each operator has the members of its dictionary, of results too, and what the specification requires of everybody."""
+    from ogive.webnn.tensor_limits import required, specified
+
+    found = MLContext().opSupportLimits()
+    for name in OPERATORS:
+        assert list(found[name]) == list(specified()[name]), name
+        assert {"output", "outputs"} & found[name].keys(), name
+        for member, least in required(name).items():
+            own = found[name][member]
+            assert own.keys() == {"dataTypes", "rankRange"}
+            assert set(least["dataTypes"]) <= set(own["dataTypes"]), (name, member)
+            assert (
+                own["rankRange"]["min"]
+                <= least["rankRange"]["min"]
+                <= least["rankRange"]["max"]
+                <= own["rankRange"]["max"]
+            )
+    assert list(found["batchNormalization"]) == ["input", "mean", "variance", "scale", "bias", "output"]
+    assert list(found["quantizeLinear"]) == ["input", "scale", "zeroPoint", "output"]
+    assert found["quantizeLinear"]["output"]["dataTypes"] == found["quantizeLinear"]["zeroPoint"]["dataTypes"]
+    assert list(found["where"]) == ["condition", "trueValue", "falseValue", "output"]
+    assert list(found["concat"]) == ["inputs", "output"]
+    assert list(found["split"]) == ["input", "outputs"]
+    assert found["equal"]["output"]["dataTypes"] == ["uint8"]

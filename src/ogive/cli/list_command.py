@@ -7,7 +7,7 @@ import math
 import click
 
 from ogive.catalog.fast_errors import UNMEASURED, errors
-from ogive.cli.terminal import Column, print_table, say, singular
+from ogive.cli.terminal import FEATURE_LEVEL, Column, print_table, say, singular
 from ogive.dtypes import BOOLEAN, FLOATS, SIGNED, UNSIGNED
 from ogive.errors import suggestion
 from ogive.operator import Operator
@@ -26,13 +26,21 @@ FAMILIES = {
 
 @click.command()
 @click.argument("pattern", required=False, default="")
-def command(pattern: str) -> int:
+@click.option(
+    "--feature-level",
+    "level",
+    type=FEATURE_LEVEL,
+    help="List the operators that a DirectML device of this level has, with their types.",
+)
+def command(pattern: str, level: str | None) -> int:
     """List the operators: their names elsewhere, their element types, and the errors of the fast contract.
 
     The lines below the table explain its columns. `ogive accuracy OPERATOR` measures errors.
 
     PATTERN keeps those with this text in one of their names: swish for silu.
     """
+    if level is not None:
+        return _of_level(pattern, level)
     from ogive.catalog import OPERATORS
     from ogive.catalog.aliases import ALIASES, named
     from ogive.catalog.other_names import advice, names_of
@@ -60,6 +68,33 @@ def command(pattern: str) -> int:
     say(singular(own, "operator") + filled_in)
     for title, text in _COLUMNS.items():
         say(f"{title:<13}  {text}", indent=15)
+    return 0
+
+
+def _of_level(pattern: str, level: str) -> int:
+    """The operators that a DirectML device of a level has, with the types of each tensor."""
+    from ogive.directml.data import FEATURE_LEVELS, OPERATOR_TYPES, facts
+
+    value = FEATURE_LEVELS[level]
+    every = [facts(name) for name in sorted(OPERATOR_TYPES)]
+    there = [op for op in every if FEATURE_LEVELS[op.introduced] <= value and op.row(value) is not None]
+    rows = [op for op in there if pattern.upper() in op.name]
+    if not rows:
+        raise click.UsageError(
+            f"no operator of feature level {level} has {pattern!r} in its name; allowed: a part of one"
+        )
+    titles = "operator", "since", "dimensions", "types of its tensors"
+    cells = []
+    for op in rows:
+        row = op.row(value) or {}
+        first = row[op.tensors[0].name]
+        texts = [f"{member.name} {' '.join(row[member.name].types)}" for member in op.tensors]
+        cells.append(
+            (op.name, op.introduced, f"{first.minimum_dimensions} to {first.maximum_dimensions}", "; ".join(texts))
+        )
+    print_table([Column(title, is_list=title == titles[-1]) for title in titles], cells)
+    click.echo()
+    say(f"{singular(len(rows), 'operator')} of feature level {level}; a later one has {len(every) - len(there)} more")
     return 0
 
 

@@ -38,7 +38,7 @@ from ogive.directml.objects import DeviceChild, Parent
 from ogive.directml.results import HRESULT, refuse
 from ogive.directml.structure import CONVERTERS, Structure, StructureMember, short
 from ogive.directml.support import validate
-from ogive.errors import described
+from ogive.errors import ArgumentError, described, message
 
 __all__ = [
     "DML_FEATURE_DATA_FEATURE_LEVELS",
@@ -189,7 +189,7 @@ class Device(Parent):
 
     ``feature_level`` is a name ("5_1") or a DML_FEATURE_LEVEL. A device can be used from several threads.
     ``use_gpu`` and ``use_debug_layer`` are taken from scripts for other bindings and change nothing: errors always say
-    what the debug layer would. ``accuracy`` is the contract of element-wise operators:
+    what the debug layer would. ``Device(True, True)`` of Microsoft's binding is a device of the highest level. ``accuracy`` is the contract of element-wise operators:
     "exact", or "fast" (docs/accuracy.md); without it, the one of the process.
 
     With ``adapter="opencl:0"``, or what `ogive.device` gives, kernels run on that device, with the same bits, and nothing
@@ -221,6 +221,8 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
         adapter: Any = None,
     ) -> None:
         super().__init__(_contract(accuracy), None if adapter is None else device_of("Device", adapter))
+        if isinstance(feature_level, bool) and isinstance(flags, bool):  # use_gpu and use_debug_layer by position
+            feature_level, flags = _HIGHEST, DML_CREATE_DEVICE_FLAGS.NONE
         self._level = _level(feature_level)
         CONVERTERS["DML_CREATE_DEVICE_FLAGS"]("Device", "flags", flags)
 
@@ -232,6 +234,28 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
     def _described(self) -> str:
         where = "" if self.adapter is None else f" on {self.adapter.name}"
         return f" {level_name(self._level)}{where}" + (" (removed)" if self._removed else "")
+
+    def compute(self, op: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+        """The outputs of a model of `GraphBuilder.build`, as Microsoft's binding computes them: arrays.
+
+        ``inputs`` are `Binding`s, ``outputs`` expressions that the model was built for.
+
+        >>> import ogive.directml as dml
+        >>> device = dml.Device(True, True)
+        >>> builder = dml.GraphBuilder(device)
+        >>> x = dml.input_tensor(builder, 0, dml.TensorDesc(dml.TensorDataType.FLOAT32, [1, 2]))
+        >>> y = dml.activation_relu(x)
+        >>> op = builder.build(dml.ExecutionFlags.NONE, [y])
+        >>> device.compute(op, [dml.Binding(x, [[-1.0, 2.0]])], [y])[0].tolist()
+        [[0.0, 2.0]]
+
+        Raises ArgumentError for other arguments, and DMLError for data that does not fit.
+        """
+        computed: Callable[..., list[Any]] | None = getattr(type(op), "computed", None)
+        if computed is None:
+            what = "op is no model"
+            raise ArgumentError(message("compute", what, "what GraphBuilder.build has returned"))
+        return computed(op, inputs, outputs)
 
     # ---- operators
 

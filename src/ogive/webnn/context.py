@@ -14,8 +14,9 @@ from ogive.webnn.checking import buffer_of, descriptor_of
 from ogive.webnn.compiled_graph import MLGraph
 from ogive.webnn.exceptions import InvalidStateError, refuse
 from ogive.webnn.operand import DATA_TYPES, data_type
-from ogive.webnn.operator_table import OPERATORS, OperandRule
+from ogive.webnn.operator_table import OPERATORS
 from ogive.webnn.shapes import Shape
+from ogive.webnn.tensor_limits import limits
 
 __all__ = ["MLContext", "MLTensor", "createContext"]
 
@@ -171,27 +172,20 @@ class MLContext:
     # ---- what there is
 
     def opSupportLimits(self) -> dict[str, Any]:
-        """The types and ranks of every operator, as the specification's dictionaries have them.
+        """The types and ranks of every operator's operands and results, as the specification's dictionaries have them.
 
         >>> from ogive.webnn import MLContext
         >>> limits = MLContext().opSupportLimits()
         >>> limits["gelu"]["input"]["dataTypes"], limits["triangular"]["input"]["rankRange"]
         (['float32', 'float16'], {'min': 2, 'max': 64})
+        >>> list(limits["layerNormalization"]), limits["isNaN"]["output"]["dataTypes"]
+        (['input', 'scale', 'bias', 'output'], ['uint8'])
         """
         every = list(DATA_TYPES)
         whole = {"dataTypes": every, "rankRange": {"min": 0, "max": LARGEST_RANK}}
-        limits: dict[str, Any] = {"preferredInputLayout": "nchw", "maxTensorByteLength": (2**31 - 1) * 8}
-        limits |= dict.fromkeys(("input", "constant", "output"), whole)
-        for name, row in OPERATORS.items():
-            by_name = {operand.name: operand for operand in row.operands}
-            limits[name] = {operand.name: _limits(operand, by_name) for operand in row.operands}
-        return limits
-
-
-def _limits(operand: OperandRule, others: Mapping[str, OperandRule]) -> dict[str, Any]:
-    types = others[operand.types].types if isinstance(operand.types, str) else operand.types
-    low, high = operand.ranks
-    return {"dataTypes": list(types), "rankRange": {"min": low, "max": LARGEST_RANK if high is None else high}}
+        support: dict[str, Any] = {"preferredInputLayout": "nchw", "maxTensorByteLength": (2**31 - 1) * 8}
+        support |= dict.fromkeys(("input", "constant", "output"), whole)
+        return support | {name: limits(name, LARGEST_RANK) for name in OPERATORS}
 
 
 def createContext() -> MLContext:

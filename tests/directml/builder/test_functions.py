@@ -349,8 +349,8 @@ def test_wrong_arguments(call, error, text):
 
 def test_unknown_names_are_no_functions():
     assert not hasattr(dml, "activation_nothing")
-    with pytest.raises(AttributeError, match="module 'ogive.directml' has no attribute 'input_tensor'"):
-        _ = dml.input_tensor
+    with pytest.raises(AttributeError, match="module 'ogive.directml' has no attribute 'output_tensor'"):
+        _ = dml.output_tensor
     for name, meant in (
         ("DMLCreateDevice", "Device"),
         ("DMLCreateDevice1", "Device"),

@@ -3,7 +3,7 @@
 import pytest
 
 import ogive.directml as dml
-from ogive.errors import UnsupportedError
+from ogive.errors import OgiveError, UnsupportedError
 
 SCRIPT = '''
 import numpy as np
@@ -81,3 +81,106 @@ def test_what_is_out_of_scope_is_refused_when_it_is_called():
     with pytest.raises(UnsupportedError, match="^convolution: it is out of scope"):
         run(OUT_OF_SCOPE)
     assert dml.ReduceFunction.SUM_SQUARE == 11
+
+
+#: The shape of the samples in Microsoft's repository (mnist.py): helpers, names, positions. Products are left out.
+SAMPLE = """
+import pydirectml as dml
+import numpy as np
+
+input_bindings = []
+data = {}
+
+
+def append_input_tensor(builder: dml.GraphBuilder, input_bindings: list, input_tensor: dml.TensorDesc, file_name: str):
+    tensor = dml.input_tensor(builder, len(input_bindings), input_tensor)
+    if file_name == "":
+        input_bindings.append(dml.Binding(tensor, np.zeros(tensor.get_output_desc().sizes)))
+    else:
+        input_bindings.append(dml.Binding(tensor, data[file_name]))
+    return tensor
+
+
+device = dml.Device(True, True)
+builder = dml.GraphBuilder(device)
+
+data_type = dml.TensorDataType.FLOAT32
+input = dml.input_tensor(builder, 0, dml.TensorDesc(data_type, [1, 2, 2, 2]))
+flags = dml.TensorFlags.OWNED_BY_DML
+input_bindings.append(dml.Binding(input, np.linspace(-1, 1, 8).reshape(1, 2, 2, 2)))
+
+data["Parameter6.npy"] = np.array([0.5, -0.5]).reshape(2, 1, 1)
+data["Parameter87.npy"] = np.full([1, 2, 2, 2], 0.25)
+plus30_param6 = append_input_tensor(builder, input_bindings, dml.TensorDesc(data_type, [1, 2, 2, 2], [2, 1, 0, 0]), "Parameter6.npy")
+plus30 = dml.add(input, plus30_param6)
+relu32 = dml.activation_relu(plus30)
+bias = append_input_tensor(builder, input_bindings, dml.TensorDesc(data_type, flags, [1, 2, 2, 2]), "Parameter87.npy")
+nothing = append_input_tensor(builder, input_bindings, dml.TensorDesc(data_type, flags, [1, 2, 2, 2]), "")
+plus112 = dml.add(dml.add(relu32, bias), nothing)
+reshaped = dml.reinterpret(plus112, dml.TensorDataType.FLOAT32, [1, 1, 1, 8], [8, 8, 8, 1])
+identity = dml.activation_identity(reshaped)
+softmax = dml.activation_soft_max(identity)
+op = builder.build(dml.ExecutionFlags.NONE, [softmax])
+
+output_data = device.compute(op, input_bindings, [softmax])
+output_tensor = np.array(output_data[0], np.float32)
+number = np.argmax(output_tensor)
+"""
+
+
+def test_a_sample_of_microsofts_own_binding():
+    import numpy as np
+
+    names = {}
+    exec(compile(SAMPLE.replace("import pydirectml as dml", "import ogive.directml as dml"), "sample", "exec"), names)
+    x = np.linspace(-1, 1, 8).astype(np.float32).reshape(2, 4) + np.float32([[0.5], [-0.5]])
+    logits = (np.maximum(x, 0) + np.float32(0.25)).reshape(-1).astype(np.float64)
+    expected = np.exp(logits) / np.exp(logits).sum()
+    np.testing.assert_allclose(names["output_tensor"].reshape(-1), expected, rtol=1e-6)
+    assert names["number"] == expected.argmax()
+    # A second computation gives owned tensors anew, and outputs come in the order that is asked for.
+    device, op, bindings = (names[name] for name in ("device", "op", "input_bindings"))
+    again = device.compute(op, bindings, [names["softmax"], names["softmax"]])
+    assert all((array == names["output_tensor"]).all() for array in again)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda d, b, x, y, op: dml.input_tensor(b, 5, x.desc),
+            "input_tensor: input_index is 5; allowed: 1, the number of the next input",
+        ),
+        (
+            lambda d, b, x, y, op: dml.input_tensor(d, 0, x.desc),
+            "input_tensor: scope is <IDMLDevice .*>; allowed: a GraphBuilder",
+        ),
+        (
+            lambda d, b, x, y, op: dml.input_tensor(b, 1, [1, 2]),
+            "input_tensor: tensor_desc is .*; allowed: a TensorDesc",
+        ),
+        (
+            lambda d, b, x, y, op: b.build([y], dml.ExecutionFlags.NONE),
+            "build: flags is .*; allowed: ExecutionFlags. The flags come first",
+        ),
+        (lambda d, b, x, y, op: dml.Binding([1.0], x), "Binding: expr is .*; allowed: an expression of input_tensor"),
+        (lambda d, b, x, y, op: dml.Binding(x, "text"), "Binding: data is 'text'; allowed: an array of numbers"),
+        (
+            lambda d, b, x, y, op: d.compute(y, [], [y]),
+            "compute: op is no model; allowed: what GraphBuilder.build has returned",
+        ),
+        (lambda d, b, x, y, op: d.compute(op, [x], [y]), r"compute: inputs\[0\] is .*; allowed: a dml.Binding"),
+        (
+            lambda d, b, x, y, op: d.compute(op, [dml.Binding(x, [1.0, 2.0])], [x]),
+            r"compute: outputs\[0\] is .*; allowed: the expressions",
+        ),
+    ],
+)
+def test_wrong_calls_of_the_shape_of_microsofts_binding(call, text):
+    device = dml.Device(True, False)
+    builder = dml.GraphBuilder(device)
+    x = dml.input_tensor(builder, 0, dml.TensorDesc(dml.TensorDataType.FLOAT32, [1, 2]))
+    y = dml.activation_relu(x)
+    op = builder.build(dml.ExecutionFlags.NONE, [y])
+    with pytest.raises(OgiveError, match=text):
+        call(device, builder, x, y, op)

@@ -275,14 +275,14 @@ def _check_sequence(subject: str, name: str, value: Any) -> None:
 
 def reinterpret(
     input: Expression,  # noqa: A002  # as every function calls its tensor
-    sizes: Sequence[int],
-    strides: Sequence[int] | None = None,
+    sizes: Any,
+    strides: Any = None,
     dtype: Any = None,
 ) -> Expression:
     """The same bytes as a tensor of other sizes, strides or another type. It is no operator and moves nothing.
 
     ``strides`` are in elements; without them the view is packed and must have as many bytes as the input.
-    ``dtype`` is by default the input's.
+    ``dtype`` is by default the input's. Microsoft's binding has it first: ``reinterpret(x, dtype, sizes, strides)``.
 
     >>> import numpy as np, ogive.directml as dml
     >>> graph = dml.Graph(dml.Device())
@@ -293,6 +293,8 @@ def reinterpret(
     Raises ShapeError if the view leaves the input's bytes.
     """
     _check_tensor("reinterpret", ApiArgument("input", "", "tensor"), input)
+    if isinstance(sizes, DML_TENSOR_DATA_TYPE):
+        dtype, sizes, strides = sizes, strides, dtype  # the order of Microsoft's binding
     _check_sequence("reinterpret", "sizes", sizes)
     if strides is not None:
         _check_sequence("reinterpret", "strides", strides)

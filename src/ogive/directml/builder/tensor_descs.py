@@ -61,7 +61,7 @@ class TensorPolicy(enum.Enum):
 class TensorDesc:
     """A DML_BUFFER_TENSOR_DESC, with NumPy's dtypes for data types and members in Python's spelling.
 
-    ``strides`` are in elements; a ``tensor_policy`` decides them itself. Missing members follow from the
+    By position, (data_type, flags, sizes) and (data_type, sizes, strides) are taken too. ``strides`` are in elements; a ``tensor_policy`` decides them itself. Missing members follow from the
     sizes, as in DML_BUFFER_TENSOR_DESC, whose errors this raises.
 
     >>> import numpy as np, ogive.directml as dml
@@ -79,7 +79,8 @@ class TensorDesc:
     def __init__(
         self,
         data_type: Any,
-        sizes: Sequence[int],
+        sizes: Any,
+        more: Any = None,
         *,
         flags: Any = DML_TENSOR_FLAGS.NONE,
         strides: Sequence[int] | None = None,
@@ -87,6 +88,13 @@ class TensorDesc:
         guaranteed_base_offset_alignment: int = 0,
         tensor_policy: TensorPolicy | None = None,
     ) -> None:
+        # Microsoft's binding takes (data_type, flags, sizes) and (data_type, sizes, strides or policy) by position.
+        if isinstance(sizes, DML_TENSOR_FLAGS):
+            flags, sizes = sizes, more
+        elif isinstance(more, TensorPolicy):
+            tensor_policy = more
+        elif more is not None:
+            strides = more
         if strides is not None and tensor_policy is not None:
             raise ArgumentError(message("TensorDesc", "strides and tensor_policy were given", "one of them"))
         if tensor_policy is not None:

@@ -82,6 +82,10 @@ class Expression(Described):
         self._node = node
         self.desc = desc
 
+    def get_output_desc(self) -> TensorDesc:
+        """The tensor's desc, by the name that Microsoft's binding gives it."""
+        return self.desc
+
     def __add__(self, other: Any) -> Expression:
         return _binary("add", "+", self, other)
 
