@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,46 @@ def test_operators_and_derivatives_are_too(name: str) -> None:
     for x in operands:
         for near in (x, math.nextafter(x, math.inf), math.nextafter(x, -math.inf)):
             assert is_right(op, near), near
+
+
+#: Functions of quotients next to where they are singular, or where they cross a limit: there the quotient's second word counts.
+BESIDE: dict[str, tuple[float, Formula, Callable[[Any], Any]]] = {
+    "log1p": (-1, np.log1p, lambda u: u.log1p()),
+    "log": (1, np.log, lambda u: u.log()),
+    "atanh": (1, np.arctanh, lambda u: u.atanh()),
+    "asin": (1, np.arcsin, lambda u: u.asin()),
+    "acosh": (1, np.arccosh, lambda u: u.acosh()),
+    "erfinv": (1, ogive.erfinv, lambda u: u.erfinv()),
+    "tan": (math.pi / 2, np.tan, lambda u: u.tan()),
+    "sin": (math.pi, np.sin, lambda u: u.sin()),
+    "a root": (1, lambda u: np.sqrt(1 - u * u), lambda u: (1 - u * u).sqrt()),
+    "a power": (1, lambda u: u**1000.5, lambda u: u ** (type(u)(2001) / 2)),
+}
+
+
+@pytest.mark.matrix(share=3)
+@pytest.mark.parametrize("name", BESIDE)
+def test_functions_of_quotients_are_correctly_rounded_next_to_their_singularities(name: str) -> None:
+    flint = pytest.importorskip("flint")
+    place, formula, in_balls = BESIDE[name]
+    op = ogive.operator(lambda x: formula(x / 700))
+    random = np.random.default_rng(5)
+    x = (
+        700
+        * place
+        * (1 + np.ldexp(random.uniform(1, 2, 400), random.integers(-52, -3, 400)) * random.choice([-1, 1], 400))
+    )
+    with np.errstate(all="ignore"):
+        found = op(x)
+    precision, flint.ctx.prec = flint.ctx.prec, 400
+    try:
+        for value, result in zip(x.tolist(), found.tolist(), strict=True):
+            exact = in_balls(flint.arb(value) / 700)
+            if exact.is_finite():
+                mantissa, exponent = exact.mid().man_exp()
+                assert result == float(Fraction(int(mantissa)) * Fraction(2) ** int(exponent)), value
+    finally:
+        flint.ctx.prec = precision
 
 
 def composed(outer: Formula, inner: Formula) -> Formula:

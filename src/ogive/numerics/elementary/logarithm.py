@@ -173,6 +173,8 @@ def log1p(m: Arithmetic, x: DoubleWord) -> DoubleWord:
             f_low = m.add_(f_low, m.sub_(scale, m.add_(offset, one)))
         if x.low is not None:
             f_low = m.fma_(m.low_part(x), scale, f_low)
+            if total.interval.low < 0.75:  # next to -1 the second word of x is no longer small beside 1 + x
+                f, f_low = m.two_sum(f, f_low)
         result = _assemble(m, f, f_low, k)
     else:
         result = _assemble(m, m.fma_(x.high, scale, offset), None, k)
