@@ -231,7 +231,8 @@ class TestedDoubles(TestedReals, UntestedElements):
         if root.operation is functions.ATAN2:
             is_tiny = both(is_tiny, m.less_(m.number(0.0), operands[1].high))
         error = m.error_of_mantissa(near)
-        near = replace(near, error=replace(error, relative=error.relative + LINEAR))
+        # The operand may be exact; the function is so at zero alone.
+        near = replace(near, error=replace(error, relative=error.relative + LINEAR, exactly=m.is_zero(near)))
         found = replace(found, error=m.error_of_mantissa(replace(found, mantissa=found.stored)))
         return replace(m.select(is_tiny, near, found), interval=found.interval)
 
