@@ -42,15 +42,20 @@ class Effects:
         if any(result is operand for operand in operands):
             return
         for part in self.kept.split():
-            if any(getattr(operand, part) != getattr(result, part) for operand in operands):
+            if any(_differ(getattr(operand, part), getattr(result, part)) for operand in operands):
                 raise UnlistedField(f"{name} changes the field {part!r} of {type(result).__name__}, which it keeps")
         for part in self.dropped:
-            if getattr(result, part) != _defaults(type(result))[part]:
+            if _differ(getattr(result, part), _defaults(type(result))[part]):
                 raise UnlistedField(f"{name} keeps the field {part!r} of {type(result).__name__}, which it drops")
 
 
 #: The effects of each operation on each class of numbers.
 Table = Mapping[str, Mapping[type, Effects]]
+
+
+def _differ(a: Any, b: Any) -> bool:
+    """Whether two values of a field are others; NaN is itself."""
+    return a is not b and bool(a != b)
 
 
 def _defaults(kind: type) -> dict[str, Any]:

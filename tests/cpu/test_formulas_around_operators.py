@@ -57,6 +57,9 @@ KNOWN: dict[tuple[str, str], str] = {
 #: The same in float64 alone.
 KNOWN_OF_DOUBLES = {("log_ndtr", "op'"): APPROXIMATED}
 
+#: Forms of which kernels decide a result otherwise than enclosures do.
+KNOWN_OF_KERNELS = {("swiglu", "op''")}
+
 #: Forms whose result in float16 is right all the same.
 RIGHT_IN_FLOAT16 = {("geglu", "log(abs(op))"), ("geglu", "op''")}
 
@@ -102,4 +105,4 @@ def test_kernels_are_right_on_every_target(name: str, kind: str, form: str) -> N
         with np.errstate(all="ignore"):
             results = make_ufunc("formula", program, target)(x)
         found = list(wrong(name, form, kind, results))
-        assert not found or known(name, form, kind), (target.name, found)
+        assert not found or known(name, form, kind) or (name, form) in KNOWN_OF_KERNELS, (target.name, found)

@@ -98,6 +98,8 @@ def test_an_operation_that_forgets_a_field_is_found() -> None:
             return replace(a, word=a.word + b.word)
 
     assert Forgetful().negate(Number(1.0)) == Number(-1.0)
+    nan = float("nan")
+    Effects(kept="turn").confirm("negate", [Number(1.0, nan)], Number(2.0, nan))
     with pytest.raises(UnlistedField, match="negate changes the field 'turn' of Number, which it keeps"):
         Forgetful().negate(Number(1.0, 2.0))
     with pytest.raises(UnlistedField, match="add keeps the field 'turn' of Number, which it drops"):
