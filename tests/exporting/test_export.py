@@ -272,3 +272,21 @@ def test_the_example_in_c(tmp_path):
     )
     done = subprocess.run(["./program"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "celu     -0.729874 0.000000 2.000000\nsoftmax  0.042010 0.114195 0.843795\n"
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "is_taken"),
+    [(0, [], True), (16, [], True), (1, [], False), (2, [], False), (-1, [], False), (16, ["-ffast-math"], False)],
+)
+def test_how_a_compiler_evaluates_floats(method, options, is_taken, tmp_path):
+    """FLT_EVAL_METHOD is 16 for processors with AVX512-FP16: float and double are what they are at 0."""
+    if shutil.which("cc") is None:
+        pytest.skip("not installed: cc")
+    for name, text in ogive.export(ogive.relu, name="some").files.items():
+        (tmp_path / name).write_bytes(text)
+    macros = ["FLT_RADIX 2", "DBL_MANT_DIG 53", "FLT_MANT_DIG 24", f"FLT_EVAL_METHOD ({method})"]
+    (tmp_path / "float.h").write_text("".join(f"#define {macro}\n" for macro in macros))
+    command = ["cc", "-fsyntax-only", "-I", ".", *options, "some.c"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (run.returncode == 0) is is_taken, run.stderr
+    assert is_taken or "compile without -ffast-math, for a target that computes float in float" in run.stderr
