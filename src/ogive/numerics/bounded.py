@@ -594,7 +594,6 @@ class Bounded(Totals):
         a, b = self.renormalised(self.unscaled(a)), self.renormalised(self.unscaled(b))
         doubt = except_where(self._closeness(a, b), beyond_range.of_nan(a, b))
         if doubt is not None and self.is_long:
-            truth = self._as_exact(operation, truth, a, b)
             is_larger, is_smaller = ties.order(self, a, b)
             known = either(is_larger, is_smaller)
             if known is not None:
@@ -606,26 +605,6 @@ class Bounded(Totals):
             known = self.doubts.get(truth)
             self.doubts[truth] = either(known, doubt) or doubt
         return truth
-
-    def _as_exact(self, operation: Operation, truth: Expression, a: DoubleWord, b: DoubleWord) -> Expression:
-        """A comparison of float64 whose result stays where it is in doubt all around: numbers that may be equal are equal."""
-        margin = self._sum_of(self.total(a), self.total(b)) if self.of_doubles else None
-        if margin is None or not (a.error.is_known and b.error.is_known):
-            return truth
-        may_be_equal = self.less_equal_(self.abs_(self._difference(a, b)), self.widened(margin))
-        may_be_equal = both(may_be_equal, self.less_(margin, self.number(math.inf)))
-        if self.follows_exactness:
-            may_be_equal = except_where(may_be_equal, self.are_exact(a, b)) or truth
-        if operation == ops.LESS:
-            return except_where(truth, may_be_equal) or truth
-        return either(truth, may_be_equal) or truth
-
-    def zero_where_it_may_be(self, a: DoubleWord) -> DoubleWord:
-        total = self.total(a) if self.of_doubles and self.is_long and a.error.is_known else None
-        if total is None:
-            return a
-        may_be = both(self.less_equal_(self.abs_(a.high), total), self.less_(total, self.number(math.inf)))
-        return replace(self.select(may_be, self.wide(0.0), a), error=a.error)
 
     def _closeness(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """Whether two numbers lie so close together that their order is in doubt."""

@@ -607,10 +607,6 @@ class Arithmetic(Machine, Checked):
         """A magnitude that gets the sign of a number, which may be in doubt."""
         return magnitude
 
-    def zero_where_it_may_be(self, a: DoubleWord) -> DoubleWord:
-        """A rest of float64 whose result stays where all around it is in doubt: what may be zero is zero."""
-        return a
-
     def doubt_limits(self, truth: Expression, *numbers: DoubleWord) -> None:
         """Keep where it is in doubt whether numbers are infinite or NaN."""
 

@@ -117,6 +117,7 @@ class TestedDoubles(TestedReals, UntestedElements):
         if is_tiny is not None and self._splits_operands:
             tiny_ends = [self._rounded_to_subnormal(replace(number, low=end, is_normal=False)) for end in lows]
             crosses = both(m.less_equal_(ends[0], m.number(0.0)), m.less_equal_(m.number(0.0), ends[1]))
+            crosses = except_where(crosses, m.keeps_sign(number)) or crosses
             differ_if_tiny = node(ops.OR, (m.not_(m.equal_(*tiny_ends)), crosses), None, Format.BIT)
             differ = m.select_(is_tiny, differ_if_tiny, m.not_(m.equal_(*ends)))
         undecided = either(except_where(differ, error.exactly if m.follows_exactness else None), doubt)

@@ -85,7 +85,7 @@ def is_one_word(a: DoubleWord) -> bool:
 def computed_remainder(m: Arithmetic, x: DoubleWord, y: DoubleWord) -> DoubleWord:
     """The same of computed numbers without exponents: ``x - trunc(x / y) y``, whose quotient may be in doubt."""
     quotient = m.integral(ops.TRUNCATE, m.divide(x, y))
-    rest = m.zero_where_it_may_be(m.subtract(x, m.multiply(quotient, y)))
+    rest = m.subtract(x, m.multiply(quotient, y))
     # It has the sign of x, a zero, too. A smaller number is its own remainder, also by infinity.
     rest = m.copy_sign(m.doubted_by_sign(rest, x), m.single(x))
     if not m.bounded or m.is_long:

@@ -100,6 +100,8 @@ class Function:
     lower_limit: float | None = None
     #: Whether the result of finite operands has a magnitude below 1.
     is_below_one: bool = False
+    #: Beyond this the function is next to nothing, and float64's own kernels know no more of it: a power of two is clamped there.
+    nothing_beyond: float | None = None
     #: Whether the rule adds an exponent to its result, in float64's own kernels.
     takes_exponents: bool = False
     #: Whether the rule is saturated beyond the limits: what it returns there is beyond all element types but float64, as
@@ -267,6 +269,8 @@ FUNCTIONS |= {name: replace(FUNCTIONS[name], takes_exponents=True) for name in (
 FUNCTIONS |= {name: replace(FUNCTIONS[name], is_below_one=True) for name in ("erf", "tanh")}
 FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=-math.inf) for name in ("exp", "exp2", "logistic")}
 FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=math.inf) for name in ("erfc", "normal_tail")}
+FUNCTIONS |= {name: replace(FUNCTIONS[name], nothing_beyond=-FARTHEST) for name in ("exp", "exp2", "logistic")}
+FUNCTIONS |= {name: replace(FUNCTIONS[name], nothing_beyond=700.0) for name in ("erfc", "normal_tail")}
 FUNCTIONS |= {
     name: replace(FUNCTIONS[name], other_limit=limit)
     for name, limit in (("logistic", 1.0), ("normal_tail", 1.0), ("erfc", 2.0))
@@ -336,8 +340,9 @@ def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., D
         else:
             function = replace(FUNCTIONS[name], name=name)
             own = replace(own, static=UNDERFLOW if function.underflows else 0.0)
-            if is_result and function.saturates:
-                function = replace(function, limits=(math.inf, math.inf))
+            if is_result:
+                limits = (math.inf, math.inf) if function.saturates else function.limits
+                function = replace(function, limits=limits, nothing_beyond=None)
             made = of_one(m, function, own, result, operands[0])
         return made if is_result else m.finished(made, made.error)
 
@@ -355,14 +360,22 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
     is_single = error.bits is not None and error.bits <= 24
     u_low, u_high = max(u.interval.low, -error.largest), min(u.interval.high, error.largest)
     saturated: Expression | None = None
+    end = function.nothing_beyond if m.of_doubles else None
     if limit < math.inf and u_high > limit:
         saturated = m.less_(m.number(limit), u.high)
-    if limit < math.inf and u_low < -limit and not function.is_limited_above:
+    if limit < math.inf and u_low < -limit and not function.is_limited_above and end is None:
         saturated = either(saturated, m.less_(u.high, m.number(-limit)))
     is_vast = function.saturates and m.knows_what_is_beyond_range
     if not is_vast:
         doubt = either(doubt, saturated)
     relative, static, absolute = own.relative, own.static, None
+    if end is not None and (u_low < end if end < 0 else end < u_high):
+        first, last = (-math.inf, end) if end < 0 else (end, math.inf)
+        is_nothing = both(m.less_(m.number(first), u.high), m.less_(u.high, m.number(last)))
+        if m.is_long and result.exponent is not None:
+            absolute = m.select_(is_nothing, m.number(4.0), m.number(0.0))
+        else:
+            doubt = either(doubt, is_nothing)
     if static and m.of_doubles:  # whose power of two is kept apart, but for that of log_ndtr
         is_tail = function.name in ("erfc", "normal_tail")
         static = LOST if result.exponent is None or (is_tail and m.is_own) else 0.0

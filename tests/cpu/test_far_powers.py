@@ -1,0 +1,57 @@
+"""Exponentials in float64 that are too large for their rules, and cancel: quotients, logarithms and products of such.
+
+Powers of two are kept apart from numbers up to 2**20, and clamped beyond. A clamped power is no number to go on with: where the
+result depends on it, enclosures decide.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ogive
+
+INF = np.inf
+
+FAR: dict[str, tuple[Any, list[float], list[float]]] = {
+    "smaller by larger": (lambda x: np.exp(x) / np.exp(2 * x), [1e7, 1e300, 1e5], [0, 0, 0]),
+    "larger by smaller": (lambda x: -np.exp(2 * x) / np.exp(x), [1e7, 1e300], [-INF, -INF]),
+    "tiny by tinier": (lambda x: np.exp(-x * x) / np.exp(-2 * x * x), [2000, 1e150], [INF, INF]),
+    "logarithm": (lambda x: np.log(np.exp(x)), [1e7, -1e7, 1e300, -1e300], [1e7, -1e7, 1e300, -1e300]),
+    "binary logarithm": (lambda x: np.log2(np.exp2(x)), [1e7, -1e12], [1e7, -1e12]),
+    "logarithm of sigmoid": (lambda x: np.log(ogive.sigmoid(-x)) * 2, [1e7, 1e15], [-2e7, -2e15]),
+    "magnitude of a quotient": (lambda x: abs(np.sinh(-x) / np.exp(2 * x)), [1e7, 1e15], [0, 0]),
+    "product": (lambda x: np.exp(x) * np.exp(-2 * x), [1e7, 1e15], [0, 0]),
+    "product of inverses": (lambda x: np.exp(x) * np.exp(-x) * x, [1e7, 1e15], [1e7, 1e15]),
+    "root": (lambda x: np.sqrt(np.exp(-x)) / np.exp(-x), [1e7, 1e15], [INF, INF]),
+    "quotient by a sum": (lambda x: np.exp(x) / (1 + np.exp(2 * x)), [1e7, 1e15], [0, 0]),
+    "expm1": (lambda x: np.expm1(2 * x) / np.expm1(x), [1e7], [INF]),
+    "cosh by sinh": (lambda x: np.cosh(x) / np.sinh(-x), [1e7, 1e15], [-1, -1]),
+    "exponential twice": (lambda x: np.exp(np.exp(x)) / np.exp(2 * np.exp(x)), [20, 700], [0, 0]),
+    "difference": (lambda x: np.exp(x * x) - np.exp(2 * x * x), [2000, 1e5], [-INF, -INF]),
+    "choice": (lambda x: np.where(np.exp(x) < np.exp(2 * x), x, -x), [1e7, -1e7], [1e7, 1e7]),
+    "tail by exponential": (
+        lambda x: ogive.erfc(x) / np.exp(-x * x),
+        [1e4, 1e7],
+        [5.641895807268084e-05, 5.6418958354775346e-08],
+    ),
+}
+
+
+@pytest.mark.matrix(share=4)
+@pytest.mark.parametrize("name", FAR)
+def test_far_powers(name: str) -> None:
+    formula, operands, results = FAR[name]
+    with np.errstate(all="ignore"):
+        assert ogive.operator(formula)(np.float64(operands)).tolist() == results
+
+
+@pytest.mark.parametrize(
+    "op", [ogive.swish, ogive.gelu, ogive.grad(ogive.mish), ogive.softplus], ids=lambda op: op.name
+)
+def test_far_activations_need_no_enclosures(op: Any, asked: Any) -> None:
+    random = np.random.default_rng(0)
+    op(random.choice([-1.0, 1.0], 2000) * 10.0 ** random.uniform(3, 100, 2000))
+    assert not asked
