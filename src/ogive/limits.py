@@ -1,8 +1,10 @@
-"""Where numbers become infinite: what a formula that asks whether a computed number is infinite means in an element type.
+"""What in a formula depends on the element type: where numbers become infinite, and how far parameters are rounded.
 
 There are two questions. ``isinf(exp(x))`` asks about the number as results are stored: exp(12) is infinite in float16.
 `is_infinite` asks whether a number is an infinity by its formula, whatever the element type has room for: that is so of
 infinite operands and of 1/0, and not of exp(12).
+
+A parameter is rounded to float32 where numbers are computed in that, in a direct call and in a formula that calls the operator.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import cast
 
+import numpy as np
+
 from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.expression import Expression, Format, Term, constant, node, walk
 
-__all__ = ["is_infinite", "overflow_of", "stored_in", "with_limits"]
+__all__ = ["given", "is_infinite", "overflow_of", "stored_in", "with_limits"]
 
 
 def is_infinite(x: Term) -> Term:
@@ -44,21 +48,37 @@ def overflow_of(kind: ElementType) -> Fraction:
     return Fraction(2) ** (largest + 1) - Fraction(2) ** (largest - precision)
 
 
-def with_limits(roots: Sequence[Expression], kind: ElementType, *, in_float64: bool = False) -> tuple[Expression, ...]:
+def with_limits(
+    roots: Sequence[Expression], kind: ElementType, *, in_float64: bool = False, rounds_parameters: bool | None = None
+) -> tuple[Expression, ...]:
     """The formulas of numbers that are stored in a type.
 
     ``in_float64``: for arithmetic that is of float64 itself, where a number that is too large is an infinity already.
+    ``rounds_parameters``: whether parameters are rounded to float32; as the type says, unless told otherwise.
     """
-    if not any(current.operation == ops.OVERFLOW for current in walk(*roots)):
+    of_type = {ops.OVERFLOW, ops.GIVEN}
+    if not any(current.operation in of_type for current in walk(*roots)):
         return tuple(roots)
     limit = constant(math.inf if in_float64 and kind.bits > 32 else overflow_of(kind))
+    is_rounded = kind.computes_in == "float32" if rounds_parameters is None else rounds_parameters
     done: dict[Expression, Expression] = {}
     for current in walk(*roots):
         operands = tuple(done[operand] for operand in current.operands)
         if current.operation == ops.OVERFLOW:
             done[current] = limit
-        elif current.operation == ops.NEGATE and operands[0] is limit:
-            done[current] = constant(-limit.attribute)
+        elif current.operation == ops.GIVEN:
+            done[current] = constant(float(np.float32(current.attribute)) if is_rounded else current.attribute)
+        elif current.operation == ops.NEGATE and operands[0].operation == ops.CONSTANT:
+            done[current] = constant(-operands[0].attribute)
         else:
             done[current] = node(current.operation, operands, current.attribute, current.format)
     return tuple(done[root] for root in roots)
+
+
+def given(value: object) -> object:
+    """A parameter's value in a formula: of a number that float32 lacks, what depends on the element type."""
+    if not isinstance(value, float) or not math.isfinite(value):
+        return value
+    with np.errstate(all="ignore"):
+        is_single = float(np.float32(value)) == value
+    return value if is_single else node(ops.GIVEN, (), value, Format.NUMBER)

@@ -377,8 +377,8 @@ class _Expansion:
         operation = n.operation
         if operation is ops.INPUT:
             return self.input
-        if operation in (ops.CONSTANT, ops.PARAMETER):
-            value = n.attribute if operation is ops.CONSTANT else parameters[n.attribute[1]]
+        if operation in (ops.CONSTANT, ops.GIVEN, ops.PARAMETER):
+            value = parameters[n.attribute[1]] if operation is ops.PARAMETER else n.attribute
             return bool(value) if n.format is Format.TRUTH else self._constant(of_number(value))
         if operation is ops.SELECT:
             return None if operands[0] is None else operands[1 if operands[0] else 2]

@@ -306,6 +306,16 @@ OVERFLOW = Operation(
     cost=0.0,
 )
 
+#: A number that a formula gives to a parameter of an operator that it calls: as in a direct call, it is rounded to float32 where
+#: numbers are computed in that (ogive.limits).
+GIVEN = Operation(
+    "given",
+    0,
+    result="attribute",
+    in_formulas=lambda n: n.format is Format.NUMBER and isinstance(n.attribute, float),
+    cost=0.0,
+)
+
 # ---- comparisons, which are false when an operand is NaN; `>` is `<` with its operands exchanged. And choices:
 # (condition, value where it holds, value elsewhere)
 

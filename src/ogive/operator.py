@@ -36,6 +36,7 @@ from ogive.errors import (
 )
 from ogive.expression import Expression, Format, Term, lift, node, walk
 from ogive.forking import cached_property
+from ogive.limits import given
 from ogive.signature import (
     NUMPY_KEYWORDS,
     Constraint,
@@ -669,6 +670,9 @@ class Operator(_native.OperatorCall):
                 self._refuse_keyword(name)
             is_open = isinstance(value, Expression)
             values[name] = value if is_open else known[name].checked(self.name, value)
+        for parameter in self.numeric_parameters:
+            if parameter.name in values or not parameter.is_required:
+                values[parameter.name] = given(values.get(parameter.name, parameter.default))
         results = results_of(self.function(*map(lift, args), **values), len(self.signatures[0].outputs))
         return results[0] if len(results) == 1 else results
 

@@ -51,8 +51,8 @@ class _Intervals:
     def _node(self, n: Expression, x: list[Any], inputs: Sequence[Any], parameters: Mapping[str, float]) -> Any:
         if n.operation == ops.INPUT:
             return inputs[n.attribute]
-        if n.operation in (ops.CONSTANT, ops.PARAMETER):
-            return self.leaf(n, n.attribute if n.operation == ops.CONSTANT else parameters[n.attribute[1]])
+        if n.operation in (ops.CONSTANT, ops.GIVEN, ops.PARAMETER):
+            return self.leaf(n, parameters[n.attribute[1]] if n.operation == ops.PARAMETER else n.attribute)
         return self.applied(n.operation, x)
 
     # ---- a domain (row_enclosure.py)

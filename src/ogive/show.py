@@ -73,7 +73,7 @@ def _text(current: ShownNode, names: Sequence[str], shared: dict[ShownNode, str]
         return names[current.attribute] if current.attribute < len(names) else f"x{current.attribute}", _TIGHTEST
     if operation == ops.PARAMETER:
         return str(current.attribute[1]), _TIGHTEST
-    if operation in (ops.CONSTANT, ops.OVERFLOW):
+    if operation in (ops.CONSTANT, ops.GIVEN, ops.OVERFLOW):
         return _constant(current)
     texts = [_text(operand, names, shared) for operand in operands]
     if operation == ops.SELECT:

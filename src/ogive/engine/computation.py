@@ -144,7 +144,7 @@ class Formula:
         if computes_in(self.inputs, self.outputs) == "float32":  # as a kernel gets those that stay open
             numbers = {name: float(np.float32(value)) for name, value in self.bound}
         return lower(
-            [fold(root, numbers) for root in self.roots],
+            [fold(root, numbers) for root in self._of_types],
             self.inputs,
             self.outputs,
             modular=self.modular,
@@ -153,16 +153,24 @@ class Formula:
             accuracy=self.accuracy,
         )
 
+    @property
+    def _of_types(self) -> tuple[Expression, ...]:
+        """The formulas with what depends on the element types."""
+        from ogive.limits import stored_in, with_limits
+        from ogive.passes.exact import computes_in
+
+        is_single = computes_in(self.inputs, self.outputs) == "float32"
+        stored = stored_in(self.inputs, self.outputs)
+        return with_limits(self.roots, stored, in_float64=True, rounds_parameters=is_single)
+
     @cached_property
     def needs_test(self) -> bool:
         """Whether results come with a rounding test, and are repaired where that says so (passes/exact.py)."""
-        from ogive.limits import stored_in, with_limits
         from ogive.passes.exact import is_of_doubles, needs_test
         from ogive.passes.fold import fold
         from ogive.passes.lower import computed_in_integers
 
-        stored = stored_in(self.inputs, self.outputs)
-        roots = with_limits([fold(root) for root in self.roots], stored, in_float64=True)
+        roots = [fold(root) for root in self._of_types]
         if computed_in_integers(roots, self.inputs, self.outputs, modular=self.modular):
             return False
         if not self.is_row_wise and is_of_doubles(roots, self.inputs, self.outputs):

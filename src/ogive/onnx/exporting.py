@@ -167,6 +167,8 @@ class _Body:
             if current.format is Format.TRUTH:
                 return self.add("Constant", value=numpy_helper.from_array(np.array(bool(current.attribute))))
             return self.number(current.attribute)
+        if current.operation == ops.GIVEN:  # a FLOAT, as every parameter of ONNX
+            return self.number(float(np.float32(current.attribute)))
         operands = [self.names[operand] for operand in current.operands]
         if current.operation == ops.SELECT and current.format is Format.TRUTH:
             condition, a, b = operands

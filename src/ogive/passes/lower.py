@@ -63,7 +63,8 @@ def lower(
     """
     types = (*inputs, *outputs)
     stored = stored_in(inputs, outputs)
-    roots = with_limits(roots, stored, in_float64=True)
+    is_single = computes_in(inputs, outputs) == "float32"
+    roots = with_limits(roots, stored, in_float64=True, rounds_parameters=is_single)
     if reduces and modular:
         return whole_rows(roots, inputs, outputs, format_of_rows(roots, inputs), parameter_count)
     integers = None if reduces else computed_in_integers(roots, inputs, outputs, modular=modular)
