@@ -61,7 +61,7 @@ def test_through_onnx_and_torch() -> None:
     node = onnx.helper.make_node("Elu", ["x"], ["y"], alpha=0.1)
     graph = onnx.helper.make_graph([node], "elu", tensors[:1], tensors[1:])
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)])
-    (through_onnx,) = ogive.onnx.load(model)(x)
+    through_onnx = ogive.onnx.load(model)(x)
     assert_same_bits(through_onnx, direct)
     torch = pytest.importorskip("torch")
     through_torch = pytest.importorskip("ogive.torch").wrap(own)(torch.from_numpy(x))
