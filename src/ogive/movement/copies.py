@@ -352,13 +352,18 @@ def one_hot(indices: np.ndarray, depth: np.ndarray, values: np.ndarray, *, axis:
         raise ShapeError(f"depth is {count} and values have the shape {values.shape}; allowed: from 0 on, and (2,)")
     at = _axis(axis, indices.ndim + 1)
     _checked((*indices.shape[:at], count, *indices.shape[at:]))
-    places = np.expand_dims(np.asarray(indices, np.float64) if indices.dtype.kind == "f" else indices, at)
-    shape = [1] * (indices.ndim + 1)
-    shape[at] = count
-    classes = np.arange(count).reshape(shape)
+    shape = (*indices.shape[:at], count, *indices.shape[at:])
+    places = np.atleast_1d(np.asarray(indices, np.float64) if indices.dtype.kind == "f" else indices)
     # Indices from -depth to -1 count from the end; others outside have no class.
-    is_on = (places == classes) | (places == classes - count)
-    return np.asarray(values[is_on.astype(np.intp)])
+    has_class = (places >= -count) & (places < count)
+    if places.dtype.kind == "f":
+        has_class &= places == np.floor(places)
+    where = np.nonzero(has_class)
+    classes = places[where].astype(np.int64)
+    classes[classes < 0] += count
+    result = np.full((*places.shape[:at], count, *places.shape[at:]), values[0], values.dtype)
+    result[(*where[:at], classes, *where[at:])] = values[1]
+    return result.reshape(shape)
 
 
 def reverse_sequence(

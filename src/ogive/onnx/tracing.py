@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ogive import _native
 from ogive.engine.fusion import FusionGroup, fused
 from ogive.engine.graph import Graph
 from ogive.engine.plan import Call, Kind, Output, ViewLayout
@@ -61,16 +62,37 @@ def trace(
     return _Trace(outline, inputs, memory_limit, destinations, computes).run()
 
 
+class Room(NamedTuple):
+    """The memory that a function's arrays may take: of the limit so much is in use."""
+
+    limit: int
+    used: int
+
+
+class _TooLarge(Exception):
+    """An array beyond the room; its bytes."""
+
+
 def _called(
-    label: str, function: Callable[..., np.ndarray | None], *arrays: Any, out: np.ndarray | None = None
+    label: str,
+    room: Room,
+    function: Callable[..., np.ndarray | None],
+    *arrays: Any,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Call a function of a node, which fills ``out`` if that is given; its errors say which node it was."""
+    """Call a function of a node, which fills ``out`` if that is given; its errors say which node it was.
+
+    Arrays beyond the room are refused before their memory is taken: results, and what a function needs beside them.
+    """
     try:
         with np.errstate(all="ignore"):
             if out is None:
-                return np.asarray(function(*arrays))
-            function(*arrays, out=out)
+                return np.asarray(_native.call_within(room.limit - room.used, _TooLarge, function, *arrays))
+            _native.call_within(room.limit - room.used, _TooLarge, partial(function, out=out), *arrays)
             return out
+    except _TooLarge as error:
+        what = f"it needs an array of {error} bytes beside the {room.used} that the arrays of this run have"
+        raise ModelError(message(label, what, f"{room.limit}, the memory limit")) from None
     except (ShapeError, UnsupportedError) as error:
         raise type(error)(_of_node(label, error)) from error
     except (ValueError, TypeError, IndexError, OverflowError, MemoryError) as error:
@@ -202,7 +224,7 @@ class _Trace:
         self._compute([value])
         self.types[name] = self.types[value]
         call = _reshaping(sizes) if function is None else function
-        array = _called(step.label, call, self.values[value])
+        array = self._called(step.label, call, self.values[value])
         is_view = bool(np.may_share_memory(array, self.values[value]))
         made = NodeFunction((value,), call, "", is_view=is_view, keeps_order=function is None, moved=(value,))
         self._keep(step.label, made, name, array)
@@ -353,7 +375,7 @@ class _Trace:
     def _view(
         self, label: str, source: str, name: str, function: partial[np.ndarray], *, keeps_order: bool = False
     ) -> None:
-        array = _called(label, function, self.values[source])
+        array = self._called(label, function, self.values[source])
         self._keep(
             label,
             NodeFunction((source,), function, "", is_view=True, keeps_order=keeps_order, moved=(source,)),
@@ -366,7 +388,7 @@ class _Trace:
     def _call(self, step: CheckedStep, made: NodeFunction) -> None:
         if made.shape_only:
             stand_in = np.broadcast_to(np.zeros((), bool), self.shapes[made.operands[0]])
-            array = _called(step.label, made.function, stand_in)
+            array = self._called(step.label, made.function, stand_in)
             self.record.fixed[step.output] = array
             self.record.reads_shapes = True
             self._hold(step.output, array, step.output)
@@ -376,11 +398,16 @@ class _Trace:
             made = self._for_device(step.label, made)
         arrays = [self.values[value] for value in made.operands]
         out = self._new_array(step.label, step.output, arrays[0].shape, arrays[0].dtype) if made.fills else None
-        array = _called(step.label, made.function, *arrays, out=out)
+        array = self._called(step.label, made.function, *arrays, out=out)
         if out is None:
             self._check_size(step.label, array.shape, array.itemsize, is_new=not made.is_view)
         self._keep(step.label, made, step.output, array)
         self._release(step)
+
+    def _called(
+        self, label: str, function: Callable[..., np.ndarray | None], *arrays: Any, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        return _called(label, Room(self.memory_limit, self.bytes), function, *arrays, out=out)
 
     def _is_known(self, value: str) -> bool:
         """Whether it is the same in every run; for a device an array without elements too."""
@@ -405,7 +432,7 @@ class _Trace:
             kind = "copy"
         self._hold(output, array, self.roots.get(source) if made.is_view else output)
         outputs = (Output(output, array.shape, array.dtype),)
-        function = partial(_called, label, made.function)
+        function = partial(_called, label, Room(self.memory_limit, self.bytes), made.function)
         call = Call(kind, function, made.operands, outputs, layout, moved=made.moved, label=label)
         self._add(call, {output: array})
 

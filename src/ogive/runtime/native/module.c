@@ -8,6 +8,7 @@ PyObject *ogive_add_xla_kernel(PyObject *module, PyObject *args);
 PyObject *ogive_xla_handler(PyObject *module, PyObject *unused);
 
 PyObject *ogive_fork_hooks(PyObject *module, PyObject *args);
+PyObject *ogive_call_within(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 static PyObject *get_pool_size(PyObject *module, PyObject *unused) {
     (void)module;
@@ -72,6 +73,9 @@ static PyMethodDef methods[] = {
     {"set_own_pool_size", set_own_pool_size, METH_O,
      "Set how many threads a large call of the calling thread uses at most; 0: as many as the process's."},
     {"x86_level", x86_level, METH_NOARGS, "The level of x86-64 that this machine runs: 1, 3 or 4; 0 elsewhere."},
+    {"call_within", (PyCFunction)(void (*)(void))ogive_call_within, METH_FASTCALL,
+     "call_within(bytes, exception, function, *arguments)\n--\n\n"
+     "Call a function whose arrays may take so many bytes together; if one asks for more, raise the exception, with its bytes."},
     {"fork_hooks", ogive_fork_hooks, METH_VARARGS,
      "fork_hooks(held, locks, imports, loading, longest_wait)\n--\n\n"
      "What runs before a fork, after it in the parent and after it in the child, as os.register_at_fork takes them."},

@@ -16,6 +16,7 @@
  *   dlpack.c   operators called on another library's tensors (ogive.torch)
  *   fork.c     what runs before and after a fork
  *   stack.c    calls that need a large stack
+ *   memory.c   calls whose arrays may take so many bytes
  *   cpu.c      what the processor can do, and its last cache
  *   module.c   the Python module ogive._native
  *
