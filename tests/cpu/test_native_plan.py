@@ -144,7 +144,7 @@ def test_results_in_another_order_and_several_of_them():
         {"input_kinds": ((X.dtype,),)},
         {"input_kinds": (("f4", (16,)),)},
         {"input_kinds": ((X.dtype, (-1,)),)},
-        {"input_kinds": ((X.dtype, (1,) * 33),)},
+        {"input_kinds": ((X.dtype, (1,) * 65),)},
         {"input_kinds": ((X.dtype, [16]),)},
         {"is_own": ()},
         {"inputs": (), "input_kinds": (), "uniform": True},

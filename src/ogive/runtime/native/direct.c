@@ -339,7 +339,7 @@ static int find_rows(const OgiveDirect *direct, const OgiveKernel *kernel, PyObj
     for (int k = 0; k < direct->inputs; ++k) {
         PyArrayObject *input = (PyArrayObject *)inputs[k];
         const int ndim = PyArray_NDIM(input);
-        if (!has_flags(inputs[k], PLAIN) || ndim < 1 || ndim > NPY_MAXDIMS_LEGACY_ITERS) {
+        if (!has_flags(inputs[k], PLAIN) || ndim < 1 || ndim > NPY_MAXDIMS) {
             return 0;
         }
         const npy_intp rows = rows_of(input), last = PyArray_DIM(input, ndim - 1);
@@ -369,7 +369,7 @@ static PyObject *run_rows(const OgiveDirect *direct, PyObject *const *inputs, Py
                           int out_type) {
     const OgiveKernel *kernel = loop->kernel;
     const int operands = direct->inputs + 1;
-    npy_intp steps[2 * OGIVE_MAX_OPERANDS], dims[NPY_MAXDIMS_LEGACY_ITERS];
+    npy_intp steps[2 * OGIVE_MAX_OPERANDS], dims[NPY_MAXDIMS];
     char *args[OGIVE_MAX_OPERANDS];
     row_shape shape;
     if (!find_rows(direct, kernel, inputs, &shape)) {

@@ -27,8 +27,8 @@ typedef enum { OWN, BUFFER, FRESH, VIEW } place_kind;
 /* An array over the memory of another that has these dimensions and strides. */
 typedef struct {
     int source_ndim;
-    npy_intp source_dims[NPY_MAXDIMS_LEGACY_ITERS], source_strides[NPY_MAXDIMS_LEGACY_ITERS];
-    npy_intp strides[NPY_MAXDIMS_LEGACY_ITERS], offset;
+    npy_intp source_dims[NPY_MAXDIMS], source_strides[NPY_MAXDIMS];
+    npy_intp strides[NPY_MAXDIMS], offset;
 } plan_view;
 
 /* Where an output of a kernel lies. */
@@ -37,7 +37,7 @@ typedef struct {
     int index; /* BUFFER: position in the workspace; FRESH: which result it is, or -1 */
     PyArray_Descr *descr; /* FRESH; VIEW: NULL for the type of the source */
     int ndim;
-    npy_intp dims[NPY_MAXDIMS_LEGACY_ITERS]; /* FRESH, unless the plan is uniform; VIEW */
+    npy_intp dims[NPY_MAXDIMS]; /* FRESH, unless the plan is uniform; VIEW */
     npy_intp *strides;                       /* FRESH: NULL for C order */
     plan_view *view;                         /* VIEW */
 } plan_place;
@@ -53,7 +53,7 @@ typedef struct {
 typedef struct {
     PyArray_Descr *descr;
     int ndim;
-    npy_intp dims[NPY_MAXDIMS_LEGACY_ITERS];
+    npy_intp dims[NPY_MAXDIMS];
 } plan_input;
 
 typedef struct {
@@ -76,7 +76,7 @@ typedef struct {
     npy_intp workspace_bytes; /* of one workspace, for the inputs that the plan was made from */
     int has_workspace;        /* whether a step writes to it; it may be empty */
     PyObject *idle;           /* a list of workspaces */
-    npy_intp idle_dims[NPY_MAXDIMS_LEGACY_ITERS]; /* of a uniform plan: the shape that they are for; or the batch */
+    npy_intp idle_dims[NPY_MAXDIMS]; /* of a uniform plan: the shape that they are for; or the batch */
     unsigned int generation;  /* counts changes of idle_dims */
 } OgivePlan;
 
@@ -95,8 +95,8 @@ static PyObject *names_of_out;   /* ("out",): the keywords of a call of a ufunc 
 /* ---- making a plan ---------------------------------------------------------------------------- */
 
 static int read_dims(PyObject *shape, npy_intp *dims) {
-    if (!PyTuple_Check(shape) || PyTuple_GET_SIZE(shape) > NPY_MAXDIMS_LEGACY_ITERS) {
-        PyErr_SetString(PyExc_ValueError, "Plan: a shape is a tuple of at most 32 sizes");
+    if (!PyTuple_Check(shape) || PyTuple_GET_SIZE(shape) > NPY_MAXDIMS) {
+        PyErr_SetString(PyExc_ValueError, "Plan: a shape is a tuple of at most 64 sizes");
         return -1;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape); ++i) {
@@ -144,7 +144,7 @@ static int read_strides(PyObject *given, int ndim, npy_intp *strides) {
 /* Where the first and the last byte lie at which an element begins; -1 if that is beyond all memory, 0 without elements. */
 static int extent(int ndim, const npy_intp *dims, const npy_intp *strides, npy_intp offset, npy_intp *low,
                   npy_intp *high) {
-    const npy_intp most = NPY_MAX_INTP / 2 / (NPY_MAXDIMS_LEGACY_ITERS + 2);
+    const npy_intp most = NPY_MAX_INTP / 2 / (NPY_MAXDIMS + 2);
     *low = *high = offset;
     if (offset > most || offset < -most) {
         return -1;
@@ -253,7 +253,7 @@ static int read_place(PyObject *given, plan_place *place) {
         if (read_strides(third, place->ndim, place->strides) < 0) {
             return -1;
         }
-        npy_intp packed[NPY_MAXDIMS_LEGACY_ITERS], low, high, last;
+        npy_intp packed[NPY_MAXDIMS], low, high, last;
         const int is_batch = place->ndim > 0 && place->dims[0] == ANY_LENGTH;
         for (npy_intp a = place->ndim - 1, bytes = PyDataType_ELSIZE(place->descr); a >= 0; --a) {
             packed[a] = bytes;
@@ -607,7 +607,7 @@ static PyObject *target(const plan_place *place, PyObject *workspace, PyObject *
     if (outs != NULL && place->index >= 0 && outs[place->index] != NULL) {
         return Py_NewRef(outs[place->index]);
     }
-    npy_intp of_batch[NPY_MAXDIMS_LEGACY_ITERS];
+    npy_intp of_batch[NPY_MAXDIMS];
     const npy_intp *dims = dims_of(place, shape, of_batch);
     return PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(place->descr),
                                 shape->ndim ? shape->ndim : place->ndim, dims, place->strides, NULL, 0, NULL);
@@ -702,7 +702,7 @@ static PyObject *view_of(const plan_place *place, PyObject *object, const run_sh
     if (PyDataType_ELSIZE(descr) != PyArray_ITEMSIZE(source)) {
         return NULL;
     }
-    npy_intp of_batch[NPY_MAXDIMS_LEGACY_ITERS];
+    npy_intp of_batch[NPY_MAXDIMS];
     PyObject *result = PyArray_NewFromDescr(
         &PyArray_Type, (PyArray_Descr *)Py_NewRef(descr), place->ndim,
         dims_of(place, shape, of_batch), view->strides,
