@@ -1,9 +1,12 @@
 """Damaged and hostile models: every one either runs or is refused with an error of Ogive's, in bounded time and memory."""
 
+import contextlib
+import os
 import random
 import warnings
 
 import numpy as np
+import onnx
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -12,6 +15,7 @@ from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoPr
 import ogive.onnx
 from ogive.errors import OgiveError
 from ogive.onnx.data_types import DATA_TYPES
+from ogive.onnx.inference import infer_shapes
 from tests.onnx.models import text_model
 from tests.onnx.recipes import elements
 
@@ -260,3 +264,29 @@ def test_arguments_without_meaning(text, values):
     except OgiveError as error:
         assert "node that computes 'y'" in str(error)  # noqa: PT017  # either outcome is right
     assert all(np.array_equal(arrays[name], array) for name, array in before.items())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a child finds out what ends a process")
+def test_inference_ends_no_process():
+    """ONNX's inference is C++, and looks at the types of inputs that may have none: of every operator, with and without inputs."""
+    models = {}
+    for name in sorted({schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain}):
+        schema = onnx.defs.get_schema(name)
+        for inputs in ([], [f"x{i}" for i in range(max(schema.min_input, 1))]):
+            node = onnx.helper.make_node(name, inputs, [f"y{i}" for i in range(max(schema.min_output, 1))])
+            model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", [], []))
+            models[name, bool(inputs)] = model
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        for (name, _), model in models.items():
+            os.write(writer, f"{name} ".encode())
+            with contextlib.suppress(Exception):
+                infer_shapes(model)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as file:
+        seen = file.read().decode().split()
+    assert os.waitpid(pid, 0)[1] == 0, f"the inference of {seen[-1]} ends the process: add it to CRASHING"
+    assert len(seen) == len(models) > 300

@@ -15,6 +15,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto
 from ogive.check.findings import Finding, KnownTensor, level_named, lowest_level, reasons
 from ogive.check.mapping import NO_OPERATOR, Counterpart, candidates, outside
 from ogive.directml.data import DATA_TYPES, facts
+from ogive.onnx.inference import infer_shapes
 from ogive.onnx.loading import read_model
 
 __all__ = ["check_onnx"]
@@ -50,7 +51,7 @@ def check_onnx(path: str | os.PathLike[str], level: int) -> list[Finding]:
 def _inferred(model: ModelProto) -> ModelProto:
     """The model with what shape inference finds out; as it is where that finds a mistake."""
     try:
-        return onnx.shape_inference.infer_shapes(model, data_prop=True)
+        return infer_shapes(model, data_prop=True)
     except Exception:  # errors of many kinds come out of it; what is declared is still there
         return model
 

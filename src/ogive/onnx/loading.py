@@ -36,6 +36,7 @@ from ogive.onnx.dispatch import node_computations
 from ogive.onnx.elementwise import VARIADIC, from_catalogue
 from ogive.onnx.files import Home, opened
 from ogive.onnx.gradient_nodes import GRADIENTS, gradient_node
+from ogive.onnx.inference import infer_shapes
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import ArrangedRows, Constant, ElementwiseNode, NodeComputation, SameValue
 from ogive.onnx.tensors import array_from, take_in
@@ -332,7 +333,7 @@ def inferred_types(model: ModelProto) -> dict[str, ValueInfoProto]:
         del bare.functions[:]
         model = bare
     with suppress(Exception):  # it fails on much that is valid, with errors of several kinds
-        model = onnx.shape_inference.infer_shapes(model)
+        model = infer_shapes(model)
     infos = (*model.graph.value_info, *model.graph.output, *model.graph.input)
     return {info.name: info for info in infos if _declared_type(info) is not None}
 

@@ -20,6 +20,7 @@ from ogive.engine.rows import RowFused, rows_under
 from ogive.errors import OgiveError
 from ogive.exporting.one_kernel_models import source_of_model
 from ogive.exporting.sources import ExportSource
+from ogive.onnx.inference import infer_shapes
 from ogive.onnx.loading import survey
 from ogive.onnx.outline import outline
 from ogive.onnx.tracing import trace
@@ -152,7 +153,7 @@ def _tensor(tensor: TensorProto, names: Mapping[str, str]) -> TensorProto:
 def _types(model: ModelProto) -> dict[str, Any]:
     """The known facts about each value: its declaration, or an initialiser's; those without a shape are left out."""
     try:
-        inferred = onnx.shape_inference.infer_shapes(model)
+        inferred = infer_shapes(model)
     except Exception:  # it fails on much that is valid, with errors of several kinds
         inferred = model
     graph = inferred.graph

@@ -18,6 +18,7 @@ from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 from ogive.contracts import checked
 from ogive.errors import ArgumentError, OgiveError, message
+from ogive.onnx.inference import infer_shapes
 from ogive.onnx.loading import read_whole_model
 from ogive.onnxruntime.custom_operators import DOMAIN, build
 from ogive.onnxruntime.node_groups import ModelWiring, NodeGroup, find_groups, without
@@ -227,7 +228,7 @@ def _simplified(model: ModelProto, sessions: Sessions) -> ModelProto | None:
     """The graph that ONNX Runtime runs, before it chooses layouts: its own fusions are done, constants are computed."""
     runtime = imported(_SUBJECT)
     with suppress(Exception):  # it fails on much that is valid; ONNX Runtime keeps what is known of values
-        model = onnx.shape_inference.infer_shapes(model, data_prop=True)
+        model = infer_shapes(model, data_prop=True)
     options = sessions.options()
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     with tempfile.TemporaryDirectory(prefix="ogive-") as folder:
