@@ -109,7 +109,9 @@ def load(path: Path) -> Budgets:
         import yaml
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
+    except RecursionError:
+        raise ModelError(message(str(path), "its lists and mappings are nested too deeply", "two levels")) from None
+    except (yaml.YAMLError, ValueError) as error:  # the second of bytes that are not UTF-8, and of odd numbers
         raise ModelError(f"{path}: it is no YAML: {' '.join(str(error).split())}") from None
     rows = data.get("budgets") if isinstance(data, dict) else None
     if not isinstance(rows, list):

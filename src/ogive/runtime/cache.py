@@ -240,7 +240,8 @@ def _write(name: str, magic: bytes, payload: bytes) -> None:
                 file.write(magic + _digest(name, payload) + payload)
             os.replace(temporary, os.path.join(place, name))
         except BaseException:
-            os.unlink(temporary)
+            with contextlib.suppress(OSError):  # Ctrl-C may come behind the renaming, and must not be lost
+                os.unlink(temporary)
             raise
         # Looking at all files takes milliseconds.
         if next(_written) % max(MOST_FILES // 64, 1) == 0:

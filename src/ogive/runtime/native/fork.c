@@ -231,6 +231,13 @@ static PyObject *before_fork(PyObject *module, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
+/* The system calls this, too: where Python has no memory it leaves hooks out. */
+static void give_back_in_parent(void) {
+    if ((tried > 0 || has_imports) && PyGILState_Check()) {
+        give_back();
+    }
+}
+
 static PyObject *after_in_parent(PyObject *module, PyObject *unused) {
     (void)module;
     (void)unused;
@@ -288,6 +295,12 @@ PyObject *ogive_fork_hooks(PyObject *module, PyObject *args) {
             return NULL;
         }
     }
+    static int is_registered;
+    if (!is_registered && pthread_atfork(NULL, give_back_in_parent, NULL) != 0) {
+        PyErr_SetString(PyExc_OSError, "fork_hooks: the system takes no handler of forks");
+        return NULL;
+    }
+    is_registered = 1;
     PyObject **const kept[4] = {&held, &locks, &imports, &loading};
     for (int i = 0; i < 4; ++i) {
         Py_XSETREF(*kept[i], Py_NewRef(of[i]));

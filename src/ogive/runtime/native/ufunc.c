@@ -22,7 +22,7 @@ typedef struct {
     char *doc;
     int loop_count;
     OgiveDirect direct;
-    vectorcallfunc vectorcall; /* NumPy's, of a row-wise ufunc */
+    vectorcallfunc vectorcall; /* NumPy's */
 } ufunc_block;
 
 static PyTypeObject *block_type;
@@ -112,6 +112,18 @@ static PyObject *call_operator(PyObject *ufunc, PyObject *const *args, Py_ssize_
     return result;
 }
 
+/* NumPy's call. It does not look after a loop of rows, which may have had no memory or no compiler; and where its iterators have no
+ * memory it does not say so. */
+static PyObject *element_vectorcall(PyObject *ufunc, PyObject *const *args, size_t nargsf, PyObject *names) {
+    PyObject *result = ((ufunc_block *)((PyUFuncObject *)ufunc)->obj)->vectorcall(ufunc, args, nargsf, names);
+    if (result != NULL && PyErr_Occurred()) {
+        Py_CLEAR(result);
+    } else if (result == NULL && !PyErr_Occurred()) {
+        PyErr_NoMemory();
+    }
+    return result;
+}
+
 static PyObject *row_vectorcall(PyObject *ufunc, PyObject *const *args, size_t nargsf, PyObject *names) {
     const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     for (Py_ssize_t i = 0; i < nargs; ++i) {
@@ -120,7 +132,7 @@ static PyObject *row_vectorcall(PyObject *ufunc, PyObject *const *args, size_t n
             return call_operator(ufunc, args, nargs, names);
         }
     }
-    return ((ufunc_block *)((PyUFuncObject *)ufunc)->obj)->vectorcall(ufunc, args, nargsf, names);
+    return element_vectorcall(ufunc, args, nargsf, names);
 }
 
 static char *copy_text(const char *text) {
@@ -386,10 +398,8 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
     }
     ((PyUFuncObject *)ufunc)->obj = (PyObject *)block; /* from here on the ufunc frees the block */
     Py_SET_TYPE(ufunc, &ufunc_type); /* NumPy made it as an object of its own type, of the same layout */
-    if (row_wise) {
-        block->vectorcall = ((PyUFuncObject *)ufunc)->vectorcall;
-        ((PyUFuncObject *)ufunc)->vectorcall = row_vectorcall;
-    }
+    block->vectorcall = ((PyUFuncObject *)ufunc)->vectorcall;
+    ((PyUFuncObject *)ufunc)->vectorcall = row_wise ? row_vectorcall : element_vectorcall;
     if (!PyObject_GC_IsTracked(ufunc)) { /* NumPy tracks only those that it makes of Python functions */
         PyObject_GC_Track(ufunc);
     }
