@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, parser, save
 
-from ogive.cli.outputs import read_array
+from ogive.array_files import read_npy
 from ogive.errors import ModelError
 from tests.cli.test_commands import ogive  # noqa: F401  (a fixture)
 from tests.inputs import assert_same_bits
@@ -209,7 +209,7 @@ def test_any_npy_file_is_read_or_refused(tmp_path_factory, changes, length):
     path = tmp_path_factory.mktemp("npy") / "a.npy"
     path.write_bytes(content[:length] if length % 2 else content)
     try:
-        array = read_array(path)
+        array = read_npy(path)
     except ModelError:
         return
     assert array.nbytes <= len(WHOLE)
@@ -218,12 +218,12 @@ def test_any_npy_file_is_read_or_refused(tmp_path_factory, changes, length):
 
 def test_an_undamaged_npy_file_is_mapped(tmp_path):
     (tmp_path / "a.npy").write_bytes(WHOLE)
-    array = read_array(tmp_path / "a.npy")
+    array = read_npy(tmp_path / "a.npy")
     assert type(array) is np.ndarray
     assert (array.tolist(), array.flags.writeable) == ([0, 0, 0], False)
     for shape in [(0,), (2, 0), ()]:
         np.save(tmp_path / "b.npy", np.zeros(shape, np.float32))
-        assert read_array(tmp_path / "b.npy").shape == shape
+        assert read_npy(tmp_path / "b.npy").shape == shape
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes in folders")

@@ -6,9 +6,9 @@ import pytest
 
 import ogive.directml as dml
 from ogive.directml.enumerations import short_name
-from ogive.dxdispatch.document import Document
+from ogive.documents.document import Document
+from ogive.documents.place import DocumentPlace
 from ogive.dxdispatch.model_descs import flags, operator_desc
-from ogive.dxdispatch.place import DocumentPlace
 from ogive.errors import ModelError
 from tests.directml.running import bare
 from tests.directml.standard import OPERATORS, make

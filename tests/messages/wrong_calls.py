@@ -2283,7 +2283,10 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "an input that is no array",
             'cli("run", "relu.onnx", "--input", "x=broken.npy")',
             "CommandLineError",
-            "status 2: ogive: broken.npy: it is not a .npy file with one array of numbers. Write one with numpy.save",
+            (
+                "status 2: ogive: broken.npy: it is not a .npy file with one array of numbers: EOF: reading magic string, expected 8 bytes "
+                "got 5. Write one with numpy.save"
+            ),
         ),
         (
             "an input of another type",

@@ -11,12 +11,12 @@ from ogive.directml import DMLError
 from ogive.directml.data import FEATURE_LEVELS
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.support import validate
-from ogive.dxdispatch.document import read_document
+from ogive.documents.document import read_document
+from ogive.documents.place import DocumentPlace
 from ogive.dxdispatch.loaded_model import ROOT_MEMBERS, type_of
 from ogive.dxdispatch.model_descs import operator_desc
 from ogive.dxdispatch.onnx_dispatchable import onnx_file
 from ogive.dxdispatch.operator_dispatchable import MEMBERS, is_graph
-from ogive.dxdispatch.place import DocumentPlace
 from ogive.errors import ModelError, UnsupportedError
 
 __all__ = ["check_json"]

@@ -13,6 +13,7 @@ import click
 import numpy as np
 from rich.progress import Progress
 
+from ogive.array_files import read_npy
 from ogive.cli.outputs import (
     Change,
     KeptOutputs,
@@ -21,7 +22,6 @@ from ogive.cli.outputs import (
     change,
     has_numbers,
     histogram,
-    read_array,
     summary,
 )
 from ogive.cli.terminal import (
@@ -180,7 +180,7 @@ def _run_onnx(
         if name in files:
             raise click.UsageError(f"--input {name} is given twice; allowed: one file for each input")
         files[name] = file
-    given = {name: read_array(file) for name, file in files.items()}
+    given = {name: read_npy(file) for name, file in files.items()}
     with progress() as display:
         task = display.add_task(f"loading {path.name}", total=None)
         source = sys.stdin.buffer.read() if str(path) == TERMINAL else path

@@ -13,10 +13,10 @@ from typing import Protocol
 
 import numpy as np
 
+from ogive.documents.place import DocumentPlace
 from ogive.drafts import Draft
 from ogive.dxdispatch.bindings import Bindings, read_bindings, resource_named
 from ogive.dxdispatch.element_types import NUMPY
-from ogive.dxdispatch.place import DocumentPlace
 from ogive.dxdispatch.resources import Resource, opened, refuse_image
 
 __all__ = ["Command", "ModelDispatchable", "Write", "WriteFile", "read_command"]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ogive.directml.data import DATA_TYPES
+from ogive.documents.place import DocumentPlace
 from ogive.dtypes import ELEMENT_TYPES
-from ogive.dxdispatch.place import DocumentPlace
 
 __all__ = ["NUMPY", "UNKNOWN", "data_type", "name_of", "numbers", "scalar"]
 

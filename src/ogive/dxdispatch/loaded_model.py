@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from ogive.directml import Device
+from ogive.documents.document import read_document
+from ogive.documents.place import DocumentPlace
 from ogive.dxdispatch.commands import Command, ModelDispatchable, Write, WriteFile, read_command
-from ogive.dxdispatch.document import read_document
 from ogive.dxdispatch.onnx_dispatchable import OnnxDispatchable
 from ogive.dxdispatch.operator_dispatchable import OperatorDispatchable
-from ogive.dxdispatch.place import DocumentPlace
 from ogive.dxdispatch.resources import MemoryBudget, Resource, read_resource
 from ogive.errors import ParameterError, UnsupportedError, message
 

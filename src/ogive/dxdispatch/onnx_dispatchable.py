@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ogive.documents.place import DocumentPlace
 from ogive.dxdispatch.bindings import Bindings, BindingSource, single_source
 from ogive.dxdispatch.element_types import name_of
-from ogive.dxdispatch.place import DocumentPlace
 from ogive.dxdispatch.resources import MemoryBudget, input_file
 from ogive.errors import OgiveError, UnsupportedError
 

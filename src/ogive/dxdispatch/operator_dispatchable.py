@@ -23,9 +23,9 @@ from ogive.directml import (
     Operator,
 )
 from ogive.directml.descs import OperatorDesc
+from ogive.documents.place import DocumentPlace
 from ogive.dxdispatch.bindings import Bindings, BindingSource, read_bindings, single_source
 from ogive.dxdispatch.model_descs import flags, operator_desc, placed
-from ogive.dxdispatch.place import DocumentPlace
 from ogive.dxdispatch.resources import MemoryBudget, Resource
 
 __all__ = ["MEMBERS", "OperatorDispatchable", "is_graph"]

@@ -9,14 +9,15 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ogive.dxdispatch.document import is_regular
+from ogive.array_files import read_npy
+from ogive.documents.document import is_regular
+from ogive.documents.place import DocumentPlace, shown
 from ogive.dxdispatch.element_types import NUMPY, UNKNOWN, data_type, name_of, numbers, scalar
-from ogive.dxdispatch.place import DocumentPlace, shown
-from ogive.errors import ParameterError, UnsupportedError, message
+from ogive.errors import ModelError, ParameterError, UnsupportedError, message
 from ogive.runtime.free_memory import available_memory
 
 __all__ = ["MemoryBudget", "Resource", "input_file", "opened", "read_resource", "refuse_image"]
@@ -222,8 +223,9 @@ def _file(place: DocumentPlace, kind: str, folder: Path) -> Values:
 
 def _numpy_file(source: DocumentPlace, path: Path, kind: str) -> Values:
     try:
-        array: Any = np.lib.format.open_memmap(path, mode="r")
-    except Exception as error:  # NumPy answers a damaged header with errors of many kinds
+        with opened(source):
+            array = read_npy(path)
+    except ModelError as error:
         source.refuse(f"{path} is not a .npy file with one array of numbers", cause=error)
     found = name_of(array.dtype.newbyteorder("="))
     if found is None or not array.size:

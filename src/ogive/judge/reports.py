@@ -11,9 +11,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from ogive.dtypes import ElementType
-from ogive.errors import ArgumentError, ModelError, message, naming
-from ogive.golden.formats import read_npz
+from ogive.array_files import as_type, read_npy, read_npz, read_raw
+from ogive.documents.document import read_document
+from ogive.documents.place import DocumentPlace
+from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.errors import ArgumentError, ModelError, OgiveError, message, naming
 from ogive.golden.specification import Specification, of_operator
 from ogive.judge.judgement import SCHEMA_VERSION, Judgement
 from ogive.judge.subjects import Subject
@@ -91,13 +93,18 @@ def of_results(results: Path, vectors: Path) -> Iterator[tuple[Specification, Su
         raise ArgumentError(message("ogive judge", f"{vectors} has no golden data", "what --format npz has written"))
     found = False
     for path in manifests:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-        spec = of_operator(facts["operator"], _first_number(facts), facts["parameters"])
-        arrays = read_npz(path.with_suffix(".npz"))
-        inputs = [_viewed(arrays[f"elements/{t}"], k) for t, k in zip(spec.tensors, spec.inputs, strict=True)]
+        spec = _specified(path)
+        archive = path.with_suffix(".npz")
+        arrays = read_npz(archive)
+        inputs = [_elements(archive, arrays, t, k) for t, k in zip(spec.tensors, spec.inputs, strict=True)]
         result = _result(results, path.stem, spec.output)
         if result is None:
             continue
+        if any(x.shape != inputs[0].shape or x.ndim != 1 for x in inputs):
+            shapes = ", ".join(str(x.shape) for x in inputs)
+            raise ModelError(
+                message(str(archive), f"its elements have the shapes {shapes}", "one axis, of equal length")
+            )
         if result.size != inputs[0].size:
             raise ModelError(message(str(results / path.stem), f"it has {result.size} results", f"{inputs[0].size}"))
         found = True
@@ -106,25 +113,43 @@ def of_results(results: Path, vectors: Path) -> Iterator[tuple[Specification, Su
         raise ArgumentError(message("ogive judge", f"{results} has no results", "NAME.npz, NAME.npy, NAME.bin"))
 
 
-def _first_number(facts: dict[str, Any]) -> str:
-    return next((kind for kind in facts["tensors"].values() if kind != "bool"), "bool")
+def _specified(path: Path) -> Specification:
+    """The operator, the types and the parameters that a manifest names."""
+    manifest = DocumentPlace.root(read_document(path))
+    members = manifest.members(None, ("operator", "tensors", "parameters"))
+    kinds = {name: place.choice(ELEMENT_TYPES) for name, place in members["tensors"].members().items()}
+    first = next((kind for kind in kinds.values() if kind.name != "bool"), ELEMENT_TYPES["bool"])
+    parameters = {name: _parameter(place) for name, place in members["parameters"].members().items()}
+    try:
+        return of_operator(members["operator"].text(), first, parameters)
+    except OgiveError as error:
+        raise ModelError(message(str(path), str(error))) from error
 
 
-def _viewed(x: np.ndarray, kind: ElementType) -> np.ndarray:
-    return x.view(kind.numpy) if x.dtype != kind.numpy else x
+def _parameter(place: DocumentPlace) -> Any:
+    """A number, a truth value or a text; numbers that JSON does not have are texts."""
+    value = place.value
+    if isinstance(value, str) and value.lower() not in ("nan", "inf", "-inf"):
+        return place.text()
+    return value if isinstance(value, bool) or type(value) is int else place.number()
+
+
+def _elements(path: Path, arrays: dict[str, np.ndarray], tensor: str, kind: ElementType) -> np.ndarray:
+    name = f"elements/{tensor}"
+    if name not in arrays:
+        raise ModelError(message(str(path), f"it has no {name!r}", ", ".join(arrays)))
+    return as_type(f"{path}, {name}", arrays[name], kind)
 
 
 def _result(folder: Path, stem: str, kind: ElementType) -> np.ndarray | None:
-    if (folder / f"{stem}.npz").is_file():
-        arrays = read_npz(folder / f"{stem}.npz")
-        if "elements/result" not in arrays:
-            raise ModelError(message(str(folder / f"{stem}.npz"), "it has no 'elements/result'", ", ".join(arrays)))
-        return _viewed(arrays["elements/result"].reshape(-1), kind)
-    if (folder / f"{stem}.npy").is_file():
-        return _viewed(np.load(folder / f"{stem}.npy", allow_pickle=False).reshape(-1), kind)
-    if (folder / f"{stem}.bin").is_file():
-        return np.fromfile(folder / f"{stem}.bin", kind.numpy)
-    return None
+    path = folder / f"{stem}.npz"
+    if path.is_file():
+        return _elements(path, read_npz(path), "result", kind).reshape(-1)
+    path = folder / f"{stem}.npy"
+    if path.is_file():
+        return as_type(str(path), read_npy(path), kind).reshape(-1)
+    path = folder / f"{stem}.bin"
+    return read_raw(path, kind) if path.is_file() else None
 
 
 def _looked_up(result: np.ndarray) -> Callable[..., np.ndarray]:

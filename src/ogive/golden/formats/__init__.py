@@ -14,7 +14,7 @@ from ogive.errors import ArgumentError, UnsupportedError, message, naming, neede
 from ogive.golden.specification import WholeSpecification, bits_of, python_value
 from ogive.golden.vectors import Vectors
 
-__all__ = ["FORMATS", "read_npz", "write"]
+__all__ = ["FORMATS", "write"]
 
 #: Format -> what it is.
 FORMATS = {
@@ -82,12 +82,6 @@ def _write_npz(vectors: Vectors, folder: Path) -> list[Path]:
     with naming(path), path.open("wb") as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # its stubs take a name for an option
     return [path]
-
-
-def read_npz(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of NumPy's archive."""
-    with np.load(path, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
 
 
 def _write_csv(vectors: Vectors, folder: Path) -> list[Path]:

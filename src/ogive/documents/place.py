@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, NoReturn, TypeVar
 
-from ogive.dxdispatch.document import Document, Members, Step
+from ogive.documents.document import Document, Members, Step
 from ogive.errors import ModelError, OgiveError, message
 
 __all__ = ["DocumentPlace", "shown"]
