@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from functools import cached_property, wraps
+from functools import wraps
 from typing import Any, ClassVar
+
+from ogive.forking import cached_property
 
 __all__ = ["Checked", "Effects", "Table", "UnlistedField", "complete"]
 

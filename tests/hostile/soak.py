@@ -129,8 +129,12 @@ class Soak:
 
     def child(self, pid: int) -> None:
         """Wait for a child, which says by its status whether its calls were right."""
-        begin = time.monotonic()
-        while (ended := os.waitpid(pid, os.WNOHANG)) == (0, 0):
+        begin, ended = time.monotonic(), (0, 0)
+        while ended == (0, 0):
+            try:
+                ended = os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:  # another handler has forked while this one waited, and this is its child
+                return
             if time.monotonic() - begin > SECONDS_OF_A_CHILD:
                 self.note("a child hangs")
                 os.kill(pid, signal.SIGKILL)
