@@ -1,4 +1,4 @@
-"""No cliff: what an element costs by the data. Every operator, its derivatives and textbook formulas, on families of data.
+"""No cliff: what an element costs by the data. Every operator, its first and second derivatives and textbook formulas, on families of data.
 
 Gradients of rows have families of their own: rows as those of a classifier, more and less confident, times kinds of gradients.
 
@@ -141,8 +141,9 @@ def functions(operators: Sequence[str] = ()) -> dict[str, Callable[[], Any]]:
         made[name] = lambda op=op: op  # type: ignore[misc]
         if not op.is_row_wise:
             made[f"grad({name})"] = lambda op=op: _derived(ogive.grad, op)  # type: ignore[misc]
+            made[f"grad(grad({name}))"] = lambda op=op: _derived(ogive.grad, _derived(ogive.grad, op))  # type: ignore[misc]
         made[f"vjp({name})"] = lambda op=op: _derived(ogive.vjp, op)  # type: ignore[misc]
-        named |= {f"grad({name})": name, f"vjp({name})": name}
+        named |= {f"grad({name})": name, f"grad(grad({name}))": name, f"vjp({name})": name}
     for name, textbook in TEXTBOOKS.items():
         key = name if name not in made else f"{name}, formula"
         made[key] = lambda textbook=textbook: _of_formula(textbook)  # type: ignore[misc]
@@ -151,9 +152,9 @@ def functions(operators: Sequence[str] = ()) -> dict[str, Callable[[], Any]]:
 
 
 def _derived(derive: Callable[[Any], Any], op: Any) -> Any:
-    """A derivative; None where there is none."""
+    """A derivative; None where there is none, and of None."""
     try:
-        return derive(op)
+        return None if op is None else derive(op)
     except OgiveError:
         return None
 

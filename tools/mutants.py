@@ -106,10 +106,10 @@ MUTANTS = (
         "gradients",
     ),
     Mutant(
-        "the slope of swiglu at -infinity",
+        "the slope of scaled_tanh by beta at infinity",
         "gradients/registered.py",
-        "    return where(u < -FAR, f.copy_sign(0, a), a) * f.logistic(u)",
-        "    return a * f.logistic(u)",
+        "    return alpha * with_limit(u, f.copy_sign(0, x), x * tanh_slope(u))",
+        "    return alpha * (x * tanh_slope(u))",
         "gradients",
     ),
     Mutant(

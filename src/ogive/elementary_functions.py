@@ -26,6 +26,7 @@ __all__ = [
     "ATAN",
     "ATAN2",
     "ATANH",
+    "BELL",
     "CBRT",
     "COS",
     "COSH",
@@ -35,20 +36,32 @@ __all__ = [
     "EXP",
     "EXP2",
     "EXPM1",
+    "EXP_BEND",
+    "GATE_SLOPE",
     "LARGER",
     "LOG",
     "LOG1P",
     "LOG2",
     "LOG10",
     "LOGISTIC",
+    "LOGISTIC_SLOPE",
     "LOG_NDTR",
+    "MISH_SLOPE",
+    "NORMAL_DENSITY",
+    "NORMAL_GATE_SLOPE",
+    "NORMAL_HAZARD",
+    "NORMAL_HAZARD_SLOPE",
     "NORMAL_TAIL",
     "POWER",
+    "SERF_SLOPE",
     "SIN",
     "SINH",
     "SMALLER",
     "TAN",
     "TANH",
+    "TANH_GATE_BEND",
+    "TANH_GATE_SLOPE",
+    "TANH_SLOPE",
 ]
 
 EXP = elementary(
@@ -406,6 +419,154 @@ LOG_NDTR = elementary(
     evaluate=lambda x: _error_functions().log_ndtr_on_array(x),
     evaluate_exactly=lambda mp, x: _error_functions().exact_log_ndtr(x),
     enclosure=lambda e, x: e.log_ndtr(x),
+)
+
+
+# ---- slopes. They have no arithmetic of their own: forms.py says how machines compute them
+
+
+def _slopes() -> ModuleType:
+    """Loaded when they are wanted."""
+    from ogive import slopes
+
+    return slopes
+
+
+def _slope(name: str, enclosure: Callable[..., Any], doc: str, **facts: Any) -> ops.Operation:
+    def evaluate_exactly(mp: Any, x: Any) -> Any:
+        return _slopes().exactly(name, mp, x)
+
+    def enclosed(e: Any, x: Any) -> Any:
+        return enclosure(e, _slopes().of_ball(name, e.arb), x)
+
+    return elementary(
+        name, doc=doc, never_makes_nan=True, evaluate_exactly=evaluate_exactly, enclosure=enclosed, **facts
+    )
+
+
+def _bell_shaped(at_zero: Fraction | None) -> Callable[..., Any]:
+    """The rule of what is positive and comes to 0 on both sides."""
+
+    def enclosure(e: Any, function: Any, x: Any) -> Any:
+        top = e.signed(1, function(e.arb(0))) if at_zero is None else e.number(at_zero)
+        return e.other(function, 1, top, e.zero[1], e.zero[1], x)
+
+    return enclosure
+
+
+def _of_gate(at_zero: Fraction | None) -> Callable[..., Any]:
+    """The rule of the slope of a number times a gate: below zero far below, and above 1 far above."""
+
+    def sides(e: Any, ball: Any) -> tuple[int, Any]:
+        if ball > 0:
+            return 1, (e.fmpq(1), 1) if ball > 1.5 else None
+        return -1 if ball < -1.5 else 0, None
+
+    def enclosure(e: Any, function: Any, x: Any) -> Any:
+        middle = e.signed(1, function(e.arb(0))) if at_zero is None else e.number(at_zero)
+        return e.slope(function, middle, e.zero[-1], e.number(1), sides, x)
+
+    return enclosure
+
+
+LOGISTIC_SLOPE = _slope(
+    "logistic_slope",
+    _bell_shaped(Fraction(1, 4)),
+    "The derivative of the logistic function: ``exp(-x) / (1 + exp(-x))**2``.",
+    near_zero=lambda u, sign: (type(u)(1, 4), -1),
+)
+
+TANH_SLOPE = _slope(
+    "tanh_slope",
+    _bell_shaped(Fraction(1)),
+    "The derivative of tanh: ``1 / cosh(x)**2``.",
+    near_zero=lambda u, sign: (1, -1),
+)
+
+BELL = _slope("bell", _bell_shaped(Fraction(1)), "``exp(-x**2)``.", near_zero=lambda u, sign: (1, -1))
+
+NORMAL_DENSITY = _slope(
+    "normal_density",
+    _bell_shaped(None),
+    "The density of the standard normal distribution: ``exp(-x**2 / 2) / sqrt(2 pi)``.",
+)
+
+GATE_SLOPE = _slope(
+    "gate_slope",
+    _of_gate(Fraction(1, 2)),
+    "The derivative of ``x * logistic(x)``.",
+    instructions=60,
+    near_zero=lambda u, sign: (type(u)(1, 2), sign),
+)
+
+NORMAL_GATE_SLOPE = _slope(
+    "normal_gate_slope",
+    _of_gate(Fraction(1, 2)),
+    "The derivative of ``x * normal_tail(-x)``, which is gelu.",
+    instructions=80,
+    near_zero=lambda u, sign: (type(u)(1, 2), sign),
+)
+
+TANH_GATE_SLOPE = _slope(
+    "tanh_gate_slope",
+    _of_gate(Fraction(1, 2)),
+    "The derivative of gelu's approximation by tanh.",
+    instructions=80,
+    near_zero=lambda u, sign: (type(u)(1, 2), sign),
+)
+
+TANH_GATE_BEND = _slope(
+    "tanh_gate_bend",
+    lambda e, function, x: e.slope(
+        function,
+        e.signed(1, function(e.arb(0))),
+        e.zero[-1],
+        e.zero[-1],
+        lambda e, ball: (-1 if abs(ball) > 2 else 1 if abs(ball) < 1 else 0, None),
+        x,
+    ),
+    "The derivative of tanh_gate_slope.",
+    instructions=120,
+)
+
+MISH_SLOPE = _slope(
+    "mish_slope",
+    _of_gate(Fraction(3, 5)),
+    "The derivative of ``x * tanh(log(1 + exp(x)))``.",
+    instructions=60,
+    near_zero=lambda u, sign: (type(u)(3, 5), sign),
+)
+
+SERF_SLOPE = _slope("serf_slope", _of_gate(None), "The derivative of ``x * erf(log(1 + exp(x)))``.", instructions=200)
+
+EXP_BEND = _slope(
+    "exp_bend",
+    lambda e, function, x: e.slope(
+        function,
+        e.zero[-1],
+        e.number(-1),
+        e.infinity[-1],
+        lambda e, ball: (-1, (e.fmpq(-1), 1) if ball < 0 else None),
+        x,
+    ),
+    "``exp(x) * (1 - x) - 1``, the derivative of ``a * expm1(x / a)`` by a where a is 1.",
+    near_zero=lambda u, sign: (0, -1),
+)
+
+NORMAL_HAZARD = _slope(
+    "normal_hazard",
+    lambda e, function, x: e.other(function, 1, e.signed(1, function(e.arb(0))), e.infinity[1], e.zero[1], x),
+    "The derivative of log_ndtr: the normal distribution's density over its distribution function.",
+    instructions=160,
+)
+
+NORMAL_HAZARD_SLOPE = _slope(
+    "normal_hazard_slope",
+    lambda e, function, x: e.slope(
+        function, e.signed(-1, -function(e.arb(0))), e.number(-1), e.zero[-1], lambda e, ball: (-1, None), x
+    ),
+    "The derivative of normal_hazard, ``-h(x) * (x + h(x))``.",
+    instructions=200,
 )
 
 

@@ -602,6 +602,21 @@ class _Rules:
         beside = (limit.fraction, -1) if limit.kind == "fraction" else None
         return of_ball(function(ball_of(a)), sign, beside)
 
+    def slope(
+        self,
+        function: Callable[[Any], Any],
+        at_zero: Value,
+        below: Value,
+        above: Value,
+        sides: Callable[[Any, Any], tuple[int, tuple[Any, int] | None]],
+        a: Value,
+    ) -> Value:
+        """The same of functions whose sign, and the fraction that they are beside, follow from where the number is."""
+        if a.kind == "ball" or a.kind == "fraction":
+            ball = ball_of(a)
+            return of_ball(function(ball), *sides(self, ball))
+        return self.other(function, 0, at_zero, below, above, a)
+
     def near_zero(
         self, function: Callable[[Value], Value], near: Callable[[Any, int], tuple[Any, int]], a: Value
     ) -> Value:

@@ -580,7 +580,41 @@ def _remainder(a: Rough, b: Rough) -> Rough:
     return _choose(invalid & ~(a.is_unknown | b.is_unknown), _nan(a), _unknown(a))
 
 
+def _bell_shaped(function: Callable[[Array], Array], at_zero: float | None) -> Rule:
+    """A positive function that falls on both sides of zero; None where it is no number of float64 there."""
+    found = _of_both_signs(lambda _: _falling(function), at_zero or 1.0, 0.0, 0.0)
+    return found if at_zero is not None else lambda u: _choose(u.is_zero, _unknown(u), found(u))
+
+
+def _slope_of_gate(density: Callable[[Array], Array]) -> Rule:
+    """The slope of x times a gate: below -2 ``-abs(x)`` times a density and half of that at least, and 1 and so much above 2."""
+    far_below = _around(lambda e: density(e) + e - 3, lambda e: density(e) + e, -1, falls=True)
+    above = _around(lambda e: np.full(e.shape, -1.0), lambda e: np.full(e.shape, 0.3))
+    far_above = _beside(1.0, lambda e: density(e) + e + 1, above)
+    return _function(
+        lambda u: _choose(u.low > 1, far_above(u), above(u)),
+        lambda u: _choose(u.low > 1, far_below(u), _bounded(0.0)(u)),
+        0.5,
+        1.0,
+        -0.0,
+    )
+
+
+def _exponential_density(e: Array) -> Array:
+    return -np.exp2(e) * LOG2_E
+
+
+def _normal_density(e: Array) -> Array:
+    return _by_square(e, 0.5) - math.log2(2 * math.pi) / 2
+
+
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "bell": _bell_shaped(_by_square, 1.0),
+    "normal_density": _bell_shaped(_normal_density, None),
+    "logistic_slope": _bell_shaped(_of_value(lambda v: -(v + 2 * np.log1p(np.exp(-v))) * LOG2_E), 0.25),
+    "tanh_slope": _bell_shaped(_of_value(lambda v: 2 - 2 * (v + np.log1p(np.exp(-2 * v))) * LOG2_E), 1.0),
+    "gate_slope": _slope_of_gate(_exponential_density),
+    "normal_gate_slope": _slope_of_gate(_normal_density),
     "add": _add,
     "subtract": lambda a, b: _add(a, _negate(b)),
     "multiply": _multiply,

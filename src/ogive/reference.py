@@ -19,6 +19,7 @@ from ogive.dtypes import ElementType
 from ogive.error_functions import compiled_error_function, context, to_long_double
 from ogive.errors import UnsupportedError
 from ogive.expression import Expression, Format, Operation, walk
+from ogive.slope_forms import with_slopes
 
 __all__ = [
     "compiled_error_function",
@@ -119,6 +120,7 @@ def evaluate(
             return dtype(value.numerator) / dtype(value.denominator) if dtype is not np.float64 else dtype(float(value))
         return dtype(value)
 
+    (root,) = with_slopes([root])
     with np.errstate(all="ignore"):
         return _interpret(root, lambda operation: _ON_ARRAYS.get(operation, operation.evaluate), leaf)
 

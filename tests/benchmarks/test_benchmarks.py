@@ -269,10 +269,11 @@ def test_cliffs_are_looked_for_in_every_operator_and_formula():
     names = set(cliffs.functions())
     assert len(OPERATORS) > 100
     assert {*OPERATORS, *(f"vjp({name})" for name in OPERATORS)} < names
-    assert {f"grad({name})" for name, op in OPERATORS.items() if not op.is_row_wise} < names
-    assert len(names) == sum(3 - op.is_row_wise for op in OPERATORS.values()) + len(TEXTBOOKS)
+    of_elements = [name for name, op in OPERATORS.items() if not op.is_row_wise]
+    assert {*(f"grad({name})" for name in of_elements), *(f"grad(grad({name}))" for name in of_elements)} < names
+    assert len(names) == sum(4 - 2 * op.is_row_wise for op in OPERATORS.values()) + len(TEXTBOOKS)
     assert len(TEXTBOOKS) >= 60
-    assert set(cliffs.functions(("gelu",))) == {"gelu", "grad(gelu)", "vjp(gelu)"}
+    assert set(cliffs.functions(("gelu",))) == {"gelu", "grad(gelu)", "grad(grad(gelu))", "vjp(gelu)"}
     assert set(cliffs.functions(("grad(gelu)", "Planck"))) == {"grad(gelu)", "Planck"}
 
 

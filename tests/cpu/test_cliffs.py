@@ -45,6 +45,10 @@ ONCE = {
     "sums with huge angles": ("inverse Gudermannian", "huge"),
     "log((1 + u) / (1 + v))": ("divergence of two coins", "subnormal"),
     "whole powers": ("vjp(pow)", "integers"),
+    "second derivatives that underflow": ("grad(grad(gelu))", "saturated"),
+    "and those of gates by exponentials": ("grad(grad(mish))", "huge"),
+    "and of two exponentials": ("grad(grad(logaddexp2))", "normal, width 1e4"),
+    "and of roots": ("grad(grad(squareplus))", "huge"),
     "beside a product of parameters": ("parametric_softplus", "normal, width 1e4"),
     "beside a multiple of parameters": ("vjp(parametric_softplus)", "subnormal"),
 }

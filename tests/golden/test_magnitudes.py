@@ -63,6 +63,15 @@ FORMULAS = {
     "a tail": (lambda x, y: ogive.erfc(x) * y, 0.5),
     "log_ndtr": (lambda x, y: ogive.log_ndtr(x), 0.2),
     "a derivative": (ogive.grad(ogive.operator(lambda x, y: ogive.gelu(x) * y), "x"), 0.4),
+    "a slope by exponentials": (ogive.grad(ogive.swish), 0.5),
+    "a slope of gelu": (ogive.grad(ogive.gelu), 0.5),
+    "a bell": (ogive.grad(ogive.erf), 0.4),
+    "slopes and their logarithms": (
+        ogive.grad(ogive.operator(lambda x, y: np.log(ogive.sigmoid(x)) * ogive.tanh(y)), "x"),
+        0.1,
+    ),
+    "a second derivative": (ogive.grad(ogive.grad(ogive.gelu)), 0.4),
+    "a slope of tanh": (ogive.grad(ogive.grad(ogive.tanh)), 0.4),
     "an angle": (lambda x, y: np.arctan2(y, x) * y, 0.1),
     "an exponential of a remainder": (lambda x, y: np.exp(x % y), 0.2),
 }
@@ -78,10 +87,11 @@ def test_results_are_those_of_enclosures(name, dtype):
     random = np.random.default_rng(len(name))
     with np.errstate(all="ignore"):
         x, y = (random.permutation(SPECIAL).astype(kind.numpy).astype(np.float64) for _ in range(2))
-    found, is_decided = by_magnitude(root, {0: x, 1: y}, {}, kind)
+    numbers = {p.name: p.default for p in op.numeric_parameters}
+    found, is_decided = by_magnitude(root, {0: x, 1: y}, numbers, kind)
     assert is_decided.mean() >= least
     for place in np.flatnonzero(is_decided):
-        expected = np.float64(right_result(root, [float(x[place]), float(y[place])], {}, kind, bits=64)[0])
+        expected = np.float64(right_result(root, [float(x[place]), float(y[place])], numbers, kind, bits=64)[0])
         result = np.float64(found[place])
         assert np.array_equal(result, expected, equal_nan=True), (x[place], y[place])
         assert np.isnan(expected) or np.signbit(result) == np.signbit(expected), (x[place], y[place])

@@ -157,7 +157,26 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         (-a / arb(2).sqrt()).erfc().log() - arb(2).log() if a < 0 else (-((a / arb(2).sqrt()).erfc() / 2)).log1p()
     ),
     "power": lambda a, b: a**b,
+    "bell": lambda a: (-(a * a)).exp(),
+    "normal_density": lambda a: (-(a * a) / 2).exp() / (2 * arb.pi()).sqrt(),
+    "logistic_slope": lambda a: _logistic(a) * _logistic(-a),
+    "tanh_slope": lambda a: 4 * _logistic(2 * a) * _logistic(-2 * a),
+    "gate_slope": lambda a: _logistic(a) * (1 + a * _logistic(-a)),
+    "normal_gate_slope": lambda a: _normal_tail(-a) + a * (-(a * a) / 2).exp() / (2 * arb.pi()).sqrt(),
+    "tanh_gate_slope": lambda a: _tanh_gate_slope(a),
+    "mish_slope": lambda a: _mish_slope(a),
 }
+
+
+def _tanh_gate_slope(a: Any) -> Any:
+    cubic, scale = arb(0.044715), 2 * (2 / arb.pi()).sqrt()
+    u = scale * (a + cubic * a**3)
+    return _logistic(u) * (1 + a * scale * (1 + 3 * cubic * a**2) * _logistic(-u))
+
+
+def _mish_slope(a: Any) -> Any:
+    gate = a.exp().log1p().tanh()
+    return gate + a * (1 - gate * gate) * _logistic(a)
 
 
 def _compared(operation: str, a: Any, b: Any) -> bool | None:

@@ -18,7 +18,7 @@ from flint import arb
 import ogive
 from ogive.differentiation.partials import gate_slope, gelu_slope
 from ogive.dtypes import ELEMENT_TYPES
-from ogive.expression import Format, constant, formula_node, node
+from ogive.expression import Format, constant, formula_node, node, walk
 from ogive.numerics.elementary.own_errors import PAIRED
 from ogive.numerics.elementary.paired_functions import (
     ACOS,
@@ -46,10 +46,8 @@ from ogive.numerics.elementary.paired_functions import (
     exponential_of_row,
     logistic_slope,
     mish_gate,
-    mish_slope,
     soft_sign,
     softplus_tail,
-    tanh_slope,
 )
 from ogive.numerics.interval import Interval
 from ogive.numerics.paired import LARGEST_SHARE, LOST, Paired, PairedArithmetic, U, Unpaired
@@ -130,16 +128,25 @@ def balls(name: str, x: np.ndarray, *, of_product: bool) -> list[Any]:
     return [exactly(formula_node(name, operand()), arb(float(a)) * arb(THIRD if of_product else 1.0)) for a in x]
 
 
-RELATIVE = ("cosh", "exp", "exp2", "logistic")
+RELATIVE = ("cosh", "exp", "exp2", "logistic", "logistic_slope", "tanh_slope")
 BESIDE = (
     *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos"),
     *("erf", "erfc", "expm1", "normal_tail", "sin", "sinh", "tanh"),
 )
 LOGARITHMS = ("log", "log1p", "log2", "log10")
+SLOPES = {
+    "gate_slope": (ogive.swish, ogive.swiglu),
+    "logistic_slope": (ogive.sigmoid,),
+    "mish_slope": (ogive.mish,),
+    "normal_gate_slope": (ogive.gelu, ogive.geglu),
+    "tanh_gate_slope": (ogive.gelu, ogive.geglu),
+    "tanh_slope": (ogive.tanh, ogive.scaled_tanh, ogive.softcap),
+}
+"""Those of derivatives, and operators whose derivatives have to take them."""
 
 
 def test_every_rule_is_tried() -> None:
-    assert set(FUNCTIONS_IN_PAIRS) == {*RELATIVE, *BESIDE, *LOGARITHMS}
+    assert set(FUNCTIONS_IN_PAIRS) == {*RELATIVE, *BESIDE, *LOGARITHMS, *SLOPES}
 
 
 @pytest.mark.parametrize("of_product", [False, True])
@@ -169,15 +176,10 @@ def test_bounds_run_beside_what_is_zero_at_zero(name: str, of_product: bool) -> 
     assert 1 / 64 < beside <= 1
 
 
-@pytest.mark.parametrize("rule", [mish_gate, tanh_slope, logistic_slope])
+@pytest.mark.parametrize("rule", [mish_gate])
 def test_parts_of_formulas_are_as_good_as_they_say(rule: Any) -> None:
     x, u = inputs(300), operand()
-    logistic = formula_node("logistic", u)
-    formula = {
-        mish_gate: formula_node("tanh", formula_node("log1p", formula_node("exp", u))),
-        tanh_slope: 1 / formula_node("cosh", u) / formula_node("cosh", u),
-        logistic_slope: logistic * formula_node("logistic", -u),
-    }
+    formula = {mish_gate: formula_node("tanh", formula_node("log1p", formula_node("exp", u)))}
     number = rule(PairedArithmetic(), PairedArithmetic().exactly(node("input", (), 0, Format.F32)))
     worst, _ = largest_error(number, x, [exactly(formula[rule], arb(float(a))) for a in x])
     assert worst <= number.relative <= 64 * worst
@@ -368,12 +370,7 @@ def logistic_of_both(x: Any) -> Any:
 OF_PARTS = (
     (softplus_tail, (ogive.softplus, ogive.log_sigmoid), {}),
     (mish_gate, (ogive.mish, tanh_of_softplus, WRITTEN[0]), {}),
-    (mish_slope, (ogive.grad(ogive.mish),), {}),
-    (tanh_slope, (ogive.grad(ogive.tanh), ogive.grad(ogive.scaled_tanh), ogive.grad(ogive.softcap)), {}),
-    (logistic_slope, (ogive.grad(ogive.sigmoid), logistic_of_both), {}),
-    (LOGISTIC_GATE_SLOPE, (ogive.grad(ogive.swish), ogive.grad(ogive.swiglu)), {}),
-    (NORMAL_SLOPE, (ogive.grad(ogive.gelu), ogive.grad(ogive.geglu)), {"approximate": "none"}),
-    (TANH_GATE_SLOPE, (ogive.grad(ogive.gelu), ogive.grad(ogive.geglu)), {"approximate": "tanh"}),
+    (logistic_slope, (logistic_of_both,), {}),
     (NORMAL_GATE, (ogive.gelu,), {"approximate": "none"}),
     (TANH_GATE, (ogive.gelu, ogive.geglu), {"approximate": "tanh"}),
     (HARD_SWISH_RAMP, (ogive.hard_swish,), {}),
@@ -399,6 +396,20 @@ def test_formulas_are_the_patterns_that_have_rules() -> None:
 def named(rule: Any) -> Any:
     """The rule, or its table."""
     return rule.args[0] if isinstance(rule, partial) else rule
+
+
+@pytest.mark.parametrize(("name", "op"), [(name, op) for name, ops in SLOPES.items() for op in ops], ids=str)
+def test_derivatives_take_the_rules_of_slopes(name: str, op: Any) -> None:
+    slope = ogive.grad(op)
+    choices = (
+        {"approximate": "tanh" if name == "tanh_gate_slope" else "none"}
+        if any(p.choices for p in op.parameters)
+        else {}
+    )
+    numbers = {p.name: 2.0 if p.is_required else p.default for p in slope.numeric_parameters}
+    assert name in {n.operation for root in slope.formula(**choices) for n in walk(root)}
+    signature = next(s for s in slope.signatures if {*s.inputs, *s.outputs} == {SINGLE})
+    assert slope.program(signature, **numbers, **choices).paired is not None
 
 
 def test_infinite_results_of_exp_are_decided_in_pairs() -> None:

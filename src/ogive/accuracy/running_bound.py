@@ -25,6 +25,7 @@ from ogive.expression import Expression, Format, Operation, walk
 from ogive.forking import cached_property
 from ogive.limits import with_limits
 from ogive.reference import compiled_error_function
+from ogive.slope_forms import with_slopes
 
 __all__ = ["FUNCTION", "BoundRules", "Enclosed", "Estimated", "enclosed", "evaluate_with_bounds", "rounded_to"]
 
@@ -550,7 +551,7 @@ def enclosed(
     by: type[BoundRules] = BoundRules,
 ) -> Enclosed:
     """As `evaluate_with_bounds`, with the values that were rounded, and the bounds of their errors, ``by`` these rules."""
-    (root,) = with_limits([root], kind if kind.is_float else ELEMENT_TYPES["float64"])
+    (root,) = with_slopes(with_limits([root], kind if kind.is_float else ELEMENT_TYPES["float64"]))
     order = list(walk(root))
     is_long = kind.bits > 32 or any(np.asarray(x).dtype.itemsize > 4 for x in inputs)
     dtype: Any = np.longdouble if is_long else np.float64

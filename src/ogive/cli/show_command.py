@@ -22,6 +22,7 @@ from ogive.expression import REDUCTIONS, Expression, Format, walk
 from ogive.numerics.bound import UNKNOWN, Bound
 from ogive.numerics.bounded import Bounded
 from ogive.operator import Operator
+from ogive.passes.identities import as_computed
 from ogive.passes.real_lowering import RealLowering
 
 __all__ = ["command"]
@@ -129,7 +130,7 @@ def _bounds_of(roots: Sequence[Expression], inputs: Sequence[ElementType]) -> tu
     if any(current.operation in REDUCTIONS for current in walk(*roots)):
         return (UNKNOWN,) * len(roots)
     reals = RealLowering(Bounded(Format.F64, goal=Format.F32), tuple(inputs))
-    return tuple(UNKNOWN if root.format is Format.TRUTH else reals.number(root).error for root in roots)
+    return tuple(UNKNOWN if root.format is Format.TRUTH else reals.number(root).error for root in as_computed(roots))
 
 
 def _bound_text(bound: Bound) -> str:

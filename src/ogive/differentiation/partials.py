@@ -1,31 +1,37 @@
 """The partial derivatives of every kind of node, one rule each: for tangents and for adjoints.
 
 A rule gets the node and its operands, and gives one partial derivative an operand. Quotients ``1 / c`` stay quotients:
-the factor that they meet becomes their numerator. A rule's form must not cancel, and its own derivative should not:
-``1 / cosh(x) / cosh(x)`` in place of ``1 - tanh(x)**2``. Bounds on arguments keep 0 times infinity from forming.
+the factor that they meet becomes their numerator. A rule says the derivative and nothing else, so that it has a derivative
+itself; it must not cancel: ``tanh_slope(x)`` in place of ``1 - tanh(x)**2``. Slopes of gates are functions of their
+own, with rules here; limits at the infinities are stated (`with_limit`).
 """
 
 from __future__ import annotations
 
-import sys
+import math
 from collections.abc import Callable
 
+from ogive import elementary_functions as functions
 from ogive import formula as f
 from ogive.differentiation.algebra import ONE, ZERO, divide, multiply, negative, rational
 from ogive.expression import Term
 from ogive.formula import where
+from ogive.limits import is_infinite
+from ogive.slopes import CUBIC
 
 __all__ = [
-    "FAR",
     "FLAT",
     "PARTIALS",
+    "bell",
+    "exp_bend",
     "gate_slope",
     "gelu_slope",
-    "is_infinite",
     "logistic_slope",
     "mish_slope",
+    "normal_density",
+    "serf_slope",
     "tanh_slope",
-    "within",
+    "with_limit",
 ]
 
 #: Constant between their steps, as rounding is: their derivative is 0, at the steps too.
@@ -33,11 +39,6 @@ FLAT = frozenset(
     {"floor", "ceiling", "truncate", "round_even", "quotient", "bit_count", "row_count", "row_index", "row_first"}
     | {"bit_shift_left", "bit_shift_right", "integer_power", "and", "or", "exclusive_or", "not"}
 )
-
-#: Beyond it, 1 + x * x is x * x in every format.
-LARGE = 2.0**64
-
-LARGEST = sys.float_info.max
 
 
 def _power(n: Term, a: Term, b: Term) -> tuple[Term, Term]:
@@ -60,7 +61,7 @@ def _atan2(n: Term, y: Term, x: Term) -> tuple[Term, Term]:
     scale = where(f.equal(radius, 0), 1, radius)
     p, q = x / scale, y / scale
     length = where(f.equal(radius, 0), 1, p * p + q * q)
-    is_far = is_infinite(radius)
+    is_far = is_infinite(y) | is_infinite(x)
     return where(is_far, 0, p / length / scale), where(is_far, 0, negative(q / length / scale))
 
 
@@ -72,93 +73,78 @@ def _with_sign(n: Term, magnitude: Term, sign: Term) -> tuple[Term, Term]:
     return f.copy_sign(1, magnitude) * f.copy_sign(1, sign), ZERO
 
 
-def is_infinite(x: Term) -> Term:
-    """Whether a number is beyond the largest one of float64: unlike equality, that has a derivative of its own."""
-    return f.absolute(x) > LARGEST
+def with_limit(x: Term, limit: Term | float, formula: Term) -> Term:
+    """A formula, and its limit where the operand is infinite: IEEE 754's arithmetic finds infinity times 0 there."""
+    return where(is_infinite(x), limit, formula)
 
 
-#: Beyond it exp(-u) is 0, times any number, in every format.
-FAR = 2000
-
-
-def within(x: Term, bound: float) -> Term:
-    """The number, or the nearer bound."""
-    return f.minimum(f.maximum(x, -bound), bound)
-
-
-def tanh_slope(u: Term) -> Term:
-    """The derivative of tanh."""
-    c = f.cosh(within(u, 700))
-    return 1 / c / c
-
-
-def logistic_slope(u: Term) -> Term:
-    """The derivative of the logistic function."""
-    c = f.cosh(within(u, 1400) * 0.5)
-    return 1 / c * 0.25 / c
-
-
-def gate_slope(u: Term) -> Term:
-    """The derivative of ``u * logistic(u)``; 0 and 1 at the infinities.
-
-    The quotient is one. The exponential ``e = exp(-abs(u))`` is two where it is subnormal before the product is. Beyond 100
-    next to nothing is between the result and 1, and not nothing: that decides products beside ties.
-    """
-    v = f.minimum(f.maximum(u, -FAR), 100)
-    e, rest = f.exp(-f.absolute(f.maximum(v, -80))), f.exp(f.minimum(v + 80, 0))
-    return where(v < 0, (1 + v + e) * e * rest, 1 + e * (1 + v)) / ((1 + e) * (1 + e))
+gate_slope, mish_slope = f.of_one(functions.GATE_SLOPE), f.of_one(functions.MISH_SLOPE)
+normal_density, logistic_slope = f.of_one(functions.NORMAL_DENSITY), f.of_one(functions.LOGISTIC_SLOPE)
+tanh_slope = f.of_one(functions.TANH_SLOPE)
+bell, exp_bend, normal_hazard = map(f.of_one, (functions.BELL, functions.EXP_BEND, functions.NORMAL_HAZARD))
+serf_slope, _normal_hazard_slope = f.of_one(functions.SERF_SLOPE), f.of_one(functions.NORMAL_HAZARD_SLOPE)
+_tanh_gate_bend = f.of_one(functions.TANH_GATE_BEND)
+_normal_gate_slope, _tanh_gate_slope = f.of_one(functions.NORMAL_GATE_SLOPE), f.of_one(functions.TANH_GATE_SLOPE)
 
 
 def gelu_slope(x: Term, *, approximate: str) -> Term:
     """The derivative of gelu in one of its forms."""
-    if approximate == "none":
-        v = f.minimum(f.maximum(x, -40), 16)  # where it is 1 and next to nothing more
-        slope = f.normal_tail(-v) + v * (f.exp(-(v * v) / 2) / f.square_root(2 * f.pi))
-        return where(x < -2, -f.absolute(slope), slope)  # far below, no format holds more than the sign
-    v = within(x, 40)
-    scale = 2 * f.square_root(2 / f.pi)
-    u = v * (scale * (1 + 0.044715 * (v * v)))
-    slope = scale * (1 + 3 * 0.044715 * (v * v))
-    return f.logistic(u) * (1 + v * slope * f.logistic(-u))
+    return _normal_gate_slope(x) if approximate == "none" else _tanh_gate_slope(x)
 
 
-def mish_slope(x: Term) -> Term:
-    """The derivative of mish."""
-    v = within(x, FAR)
-    e = f.exp(-f.absolute(v))
-    below = e * (4 * (1 + v) + e * (6 + 4 * v + e * (4 + e)))
-    root = where(v < 0, 2 + e * (2 + e), 1 + e * (2 + 2 * e))
-    denominator = root * root
-    above = denominator + e * e * (4 * v - 2 + e * (4 * (v - 1) - 4 * e))
-    return where(v < 0, below, above) / denominator
+def _of_gate_slope(n: Term, x: Term) -> tuple[Term]:
+    return (with_limit(x, -0.0, logistic_slope(x) * (2 - x * f.tanh(x / 2))),)
 
 
-def _of_normal_tail(n: Term, x: Term) -> tuple[Term]:
-    v = within(x, 100)
-    return (-(f.exp(v * v * -0.5) / f.square_root(2 * f.pi)),)
+def _of_normal_gate_slope(n: Term, x: Term) -> tuple[Term]:
+    return (with_limit(x, -0.0, normal_density(x) * (2 - x * x)),)
 
 
-def _bell(x: Term) -> Term:
-    v = within(x, 100)
-    return f.exp(-(v * v)) * (2 / f.square_root(f.pi))
+def _of_tanh_gate_bend(n: Term, x: Term) -> tuple[Term]:
+    """The derivative of ``s' (2 u' + x u'' - x u' u' t)`` with s' the slope of the logistic function of u, and t = tanh(u / 2)."""
+    scale, square = 2 * f.square_root(2 / f.pi), x * x
+    u, rise = x * (scale * (1 + CUBIC * square)), scale * (1 + 3 * CUBIC * square)
+    third = 6 * CUBIC * scale
+    slope, t = logistic_slope(u), f.tanh(u / 2)
+    more = 4 * third * x - rise * rise * t - 2 * third * square * rise * t - 2 * x * (rise * rise * rise) * slope
+    return (with_limit(x, f.copy_sign(0, x), slope * more - t * rise * n),)
+
+
+def _of_mish_slope(n: Term, x: Term) -> tuple[Term]:
+    """A quotient of polynomials in ``e = exp(-abs(x))`` and x, which are two: of negative and of positive numbers."""
+    is_negative, e = x < 0, f.exp(-f.absolute(x))
+    below = e * (8 * (e + 1) * (2 + e * (2 + e)) + 4 * x * (2 + e * (2 - e * (3 + 2 * e))))
+    above = e * e * (8 * (1 + e) * (1 + e * (2 + 2 * e)) - 4 * x * (2 + e * (3 - e * (2 + 2 * e))))
+    root = where(is_negative, 2 + e * (2 + e), 1 + e * (2 + 2 * e))
+    return (with_limit(x, -0.0, where(is_negative, below, above) / (root * root * root)),)
+
+
+def _of_serf_slope(n: Term, x: Term) -> tuple[Term]:
+    rises, share = f.log1p(f.exp(x)), f.logistic(x)
+    factor = 2 + x * (f.logistic(-x) - 2 * (rises * share))
+    return (with_limit(x, -0.0, 2 / f.square_root(f.pi) * (bell(rises) * (share * factor))),)
+
+
+def _of_normal_hazard(n: Term, x: Term) -> tuple[Term]:
+    return (_normal_hazard_slope(x),)
+
+
+def _of_normal_hazard_slope(n: Term, x: Term) -> tuple[Term]:
+    hazard = normal_hazard(x)
+    return (with_limit(x, 0, -(n * (x + 2 * hazard) + hazard)),)
+
+
+def _of_bell_shaped(factor: int) -> Callable[[Term, Term], tuple[Term]]:
+    """The rule of exp(-c x**2), where 2 c is the factor."""
+    return lambda n, x: (with_limit(x, f.copy_sign(0, -x), -(factor * x * n)),)
 
 
 def _of_erfinv(n: Term, x: Term) -> tuple[Term]:
     return (f.exp(n * n) * (f.square_root(f.pi) / 2),)
 
 
-def _of_log_ndtr(n: Term, x: Term) -> tuple[Term]:
-    """The density over the distribution function, as one exponential: far below both are 0, and their quotient is -x."""
-    v = within(x, 100)
-    quotient = f.exp(v * v * -0.5 - f.log_ndtr(v)) / f.square_root(2 * f.pi)
-    u = 1 / (x * x)
-    series = -x / (1 - u * (1 - u * (3 - u * (15 - u * (105 - 945 * u)))))
-    return (where(x < -1e100, -x, where(x < -30, series, quotient)),)
-
-
 def _of_cbrt(n: Term, x: Term) -> tuple[Term]:
-    m = within(n, 1e170)  # far beyond all cube roots but an infinite one
-    return (1 / (3 * m * m),)
+    return (with_limit(x, 0, 1 / (3 * n * n)),)
 
 
 #: By kind: the node and its operands to the partial derivatives. `select`, `absolute`, `larger` and `smaller` have
@@ -182,23 +168,36 @@ PARTIALS: dict[str, Callable[..., tuple[Term, ...]]] = {
     "log10": lambda n, x: (1 / x / f.log_10,),
     "cbrt": _of_cbrt,
     "erfinv": _of_erfinv,
-    "log_ndtr": _of_log_ndtr,
+    "log_ndtr": lambda n, x: (normal_hazard(x),),
     "log1p": lambda n, x: (1 / (1 + x),),
     "logistic": lambda n, x: (logistic_slope(x),),
-    "normal_tail": _of_normal_tail,
-    "erf": lambda n, x: (_bell(x),),
-    "erfc": lambda n, x: (-_bell(x),),
+    "normal_tail": lambda n, x: (-normal_density(x),),
+    "erf": lambda n, x: (bell(x) * (2 / f.square_root(f.pi)),),
+    "erfc": lambda n, x: (-(bell(x) * (2 / f.square_root(f.pi))),),
     "sin": lambda n, x: (f.cos(x),),
     "cos": lambda n, x: (-f.sin(x),),
     "tan": lambda n, x: (1 + n * n,),
     "asin": lambda n, x: (1 / f.square_root(1 - x * x),),
     "acos": lambda n, x: (-(1 / f.square_root(1 - x * x)),),
-    "atan": lambda n, x: (where(f.absolute(x) > LARGE, 1 / x / x, 1 / (1 + x * x)),),
+    "atan": lambda n, x: (with_limit(x, 0, 1 / (1 + x * x)),),
     "sinh": lambda n, x: (f.cosh(x),),
     "cosh": lambda n, x: (f.sinh(x),),
     "tanh": lambda n, x: (tanh_slope(x),),
-    "asinh": lambda n, x: (1 / where(f.absolute(x) > LARGE, f.absolute(x), f.square_root(1 + x * x)),),
-    "acosh": lambda n, x: (where(x > LARGE, 1 / x, 1 / (f.square_root(x - 1) * f.square_root(x + 1))),),
+    "asinh": lambda n, x: (with_limit(x, 0, 1 / f.square_root(1 + x * x)),),
+    "acosh": lambda n, x: (with_limit(x, 0, 1 / (f.square_root(x - 1) * f.square_root(x + 1))),),
     "atanh": lambda n, x: (1 / (1 - x * x),),
     "row_sum": lambda n, x: (ONE,),
+    "bell": _of_bell_shaped(2),
+    "normal_density": _of_bell_shaped(1),
+    "tanh_slope": lambda n, x: (-2 * (n * f.tanh(x)),),
+    "logistic_slope": lambda n, x: (-(n * f.tanh(x / 2)),),
+    "exp_bend": lambda n, x: (with_limit(x, where(x < 0, 0, -math.inf), -(x * f.exp(x))),),
+    "gate_slope": _of_gate_slope,
+    "normal_gate_slope": _of_normal_gate_slope,
+    "tanh_gate_bend": _of_tanh_gate_bend,
+    "tanh_gate_slope": lambda n, x: (_tanh_gate_bend(x),),
+    "mish_slope": _of_mish_slope,
+    "serf_slope": _of_serf_slope,
+    "normal_hazard": _of_normal_hazard,
+    "normal_hazard_slope": _of_normal_hazard_slope,
 }

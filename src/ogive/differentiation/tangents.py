@@ -98,7 +98,9 @@ def _less(a: Term, b: Term, da: Term, db: Term, *, strict: bool = True) -> Term:
 
 
 def _equal(n: Term, da: Term, db: Term) -> Term:
-    """``a == b`` just left of the point: what is equal at one point alone is not, and NaN never is."""
+    """``a == b`` just left of the point: what is equal at one point alone is not, and NaN never is. An infinity is no point."""
+    if any(operand.operation == ops.CONSTANT and rational(operand) is None for operand in n.operands):
+        return n
     if da is db or n.operands[0] is n.operands[1]:
         return n
     x, y = rational(da), rational(db)

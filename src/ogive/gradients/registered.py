@@ -11,20 +11,24 @@ from typing import Any
 
 from ogive import formula as f
 from ogive.catalog import OPERATORS
+from ogive.catalog.activations import gelu, swish
 from ogive.catalog.more_activations import tanhshrink
 from ogive.catalog.normalisation import distance, mean_of_row
 from ogive.catalog.rowwise import log_softmax
 from ogive.differentiation.partials import (
-    FAR,
+    exp_bend,
     gate_slope,
     gelu_slope,
-    is_infinite,
+    logistic_slope,
     mish_slope,
+    normal_density,
+    serf_slope,
     tanh_slope,
-    within,
+    with_limit,
 )
 from ogive.expression import Term
 from ogive.formula import where
+from ogive.limits import is_infinite
 from ogive.operator import Operator
 
 __all__ = ["ROW_RULES", "RULES", "Rule", "is_of_catalogue", "register", "rules_of"]
@@ -35,11 +39,6 @@ Rule = Callable[..., Any]
 VAST = 2.0**128
 
 
-def _bell(u: Any) -> Term:
-    """The derivative of the logistic function."""
-    return f.logistic(u) * f.logistic(-u)
-
-
 # ---- smooth functions whose formulas have branches, or whose derivatives by the rules would cancel
 
 
@@ -48,22 +47,17 @@ def _squared(x: Term) -> Term:
 
 
 def _softplus_steepness(x: Any, *, steepness: Any) -> Any:
-    u = f.minimum(f.absolute(steepness * x), FAR)
-    return -((u * f.logistic(-u) + f.log1p(f.exp(-u))) / (steepness * steepness))
+    u = f.absolute(steepness * x)
+    return with_limit(u, -0.0, -((u * f.logistic(-u) + f.log1p(f.exp(-u))) / (steepness * steepness)))
 
 
 def _swish_alpha(x: Any, *, alpha: Any) -> Any:
     u = alpha * x
-    return where(f.absolute(u) > FAR, 0, (x * f.logistic(u)) * (x * f.logistic(-u)))
+    return with_limit(u, 0, (x * f.logistic(u)) * (x * f.logistic(-u)))
 
 
 def _swiglu_alpha(a: Any, b: Any, *, alpha: Any) -> Any:
     return _swish_alpha(a, alpha=alpha) * b
-
-
-def _swiglu_b(a: Any, b: Any, *, alpha: Any) -> Any:
-    u = alpha * a
-    return where(u < -FAR, f.copy_sign(0, a), a) * f.logistic(u)
 
 
 def _softsign(x: Any) -> Any:
@@ -71,46 +65,22 @@ def _softsign(x: Any) -> Any:
 
 
 def _celu_alpha(x: Any, *, alpha: Any) -> Any:
-    """``exp(u) * (1 - u) - 1`` for u = x / alpha, and its power series where that would cancel."""
-    u = x / alpha
-    v = where(u < -FAR, -FAR, u)
-    series: Any = _FACTORIAL_RATIOS[18]
-    for k in range(17, 1, -1):
-        series = series * v + _FACTORIAL_RATIOS[k]
-    return where(x >= 0, 0, where(f.absolute(v) < 0.5, -(v * v * series), f.exp(v) * (1 - v) - 1))
-
-
-def _ratios() -> dict[int, Any]:
-    """``(k - 1) / k!``, the coefficients of that series."""
-    from fractions import Fraction
-    from math import factorial
-
-    return {k: Fraction(k - 1, factorial(k)) for k in range(2, 19)}
-
-
-_FACTORIAL_RATIOS = _ratios()
+    return where(x >= 0, 0, with_limit(x, -1, exp_bend(x / alpha)))
 
 
 def _parametric_softplus_beta(x: Any, *, alpha: Any, beta: Any) -> Any:
-    u = beta * x
-    return alpha * (where(u < -FAR, f.copy_sign(0, x), x) * f.logistic(u))
+    return alpha * swish.function(x, alpha=beta)
 
 
 # ---- functions of other libraries
 
 
-def _density(x: Any) -> Any:
-    """The density of the standard normal distribution."""
-    v = within(x, 100)
-    return f.exp(v * v * -0.5) / f.square_root(2 * f.pi)
-
-
 def _part_of_hypot(a: Any, b: Any) -> Any:
-    length = f.hypot(a, b)
-    shorter = a / 4 / f.hypot(a / 4, b / 4)  # where the length could overflow
-    is_long = f.larger(f.absolute(a), f.absolute(b)) > 2.0**1000
-    slope = where(is_long, shorter, where(f.equal(length, 0), 0, a / length))
-    return where(is_infinite(a) & ~is_infinite(b), f.copy_sign(1, a), slope)
+    """``a / hypot(a, b)`` by the quotient of the shorter and the longer one, which nothing overflows in; 0 at the origin."""
+    share, part = b / a, a / f.absolute(b)
+    far = f.copy_sign(1, a) / f.square_root(1 + share * share)
+    near = where(f.equal(b, 0), 0, part / f.square_root(1 + part * part))
+    return where(f.absolute(a) > f.absolute(b), far, near)
 
 
 def _part_of_fmax(a: Any, b: Any) -> Any:
@@ -119,13 +89,13 @@ def _part_of_fmax(a: Any, b: Any) -> Any:
 
 
 def _part_of_power_of_two(a: Any, b: Any) -> Any:
-    """``2**a / (2**a + 2**b)``; of whole numbers powers of two are exact, and results beside ties are decided."""
-    return 1 / (1 + f.exp2(b - a))
+    """``2**a / (2**a + 2**b)``."""
+    return f.logistic(f.log_2 * (a - b))
 
 
 def _scaled_tanh_beta(x: Any, *, alpha: Any, beta: Any) -> Any:
     u = beta * x
-    return alpha * (where(f.absolute(u) > FAR, 0, x) * tanh_slope(u))
+    return alpha * with_limit(u, f.copy_sign(0, x), x * tanh_slope(u))
 
 
 def _snake(x: Any, *, alpha: Any) -> Any:
@@ -137,26 +107,20 @@ def _snake(x: Any, *, alpha: Any) -> Any:
 def _softcap_cap(x: Any, *, cap: Any) -> Any:
     """``tanh(u) - u / cosh(u)**2``, as ``u tanh(u)**2`` less what tanh(u) leaves of u; both are like u**3 near zero."""
     u = x / cap
-    v = within(u, 700)
-    t = f.tanh(v)
-    return where(f.absolute(v) < 0.5, v * (t * t) - tanhshrink.function(v), t - v * tanh_slope(v))
+    t = f.tanh(u)
+    near, far = u * (t * t) - tanhshrink.function(u), t - u * tanh_slope(u)
+    return with_limit(u, f.copy_sign(1, u), where(f.absolute(u) < 0.5, near, far))
 
 
 def _squareplus(x: Any, *, b: Any) -> Any:
-    length = f.hypot(x, f.square_root(b))
-    slope = where(x < 0, b / 2 / length / (length - x), 0.5 + x / length * 0.5)
-    return where(is_infinite(x), where(x < 0, 0, 1), slope)
+    """``(1 + x / sqrt(x * x + b)) / 2``: what is left of 0, or of 1, does not cancel."""
+    length = f.square_root(x * x + b)
+    rest = b / 2 / length / (length + f.absolute(x))
+    return where(is_infinite(x), where(x < 0, 0, 1), where(x < 0, rest, 1 - rest))
 
 
 def _squareplus_b(x: Any, *, b: Any) -> Any:
-    return where(is_infinite(x), 0, 0.25 / f.hypot(x, f.square_root(b)))
-
-
-def _serf(x: Any) -> Any:
-    v = within(x, FAR)
-    rises = f.maximum(v, 0) + f.log1p(f.exp(-f.absolute(v)))
-    slope = f.erf(rises) + v * f.logistic(v) * (f.exp(-(rises * rises)) * (2 / f.square_root(f.pi)))
-    return where(v < -2, -f.absolute(slope), slope)
+    return with_limit(x, 0, 0.25 / f.square_root(x * x + b))
 
 
 def _hard_mish(x: Any) -> Any:
@@ -165,19 +129,6 @@ def _hard_mish(x: Any) -> Any:
 
 def _sparse_plus(x: Any) -> Any:
     return f.maximum(f.minimum((x + 1) / 2, 1), 0)
-
-
-def _glu_b(a: Any, b: Any) -> Any:
-    return where(is_infinite(a), a * _bell(b), a * f.logistic(b) * f.logistic(-b))
-
-
-def _gelu_of(a: Any, approximate: str) -> Any:
-    if approximate == "none":
-        v = within(a, 40)
-        return where(a < 0, v * f.normal_tail(-v), f.maximum(a, 0) - v * f.normal_tail(v))
-    inner = within(a, 40)
-    u = inner * (2 * f.square_root(2 / f.pi) * (1 + 0.044715 * (inner * inner)))
-    return f.maximum(a, -40) * f.logistic(u)
 
 
 # ---- functions with kinks
@@ -394,7 +345,7 @@ def _sparsemax(gradient: Any, x: Any) -> Any:
 #: By operator and argument.
 RULES: dict[str, dict[str, Rule]] = {
     "abs": {"x": lambda x: where(x > 0, 1, where(x < 0, -1, 0))},
-    "celu": {"x": lambda x, *, alpha: where(x > 0, 1, f.exp(f.maximum(x / alpha, -FAR))), "alpha": _celu_alpha},
+    "celu": {"x": lambda x, *, alpha: where(x > 0, 1, f.exp(x / alpha)), "alpha": _celu_alpha},
     "clamp": {"x": _clamp, "min": _clamp_min, "max": _clamp_max},
     "clip": {"x": _clip, "min": _clip_min, "max": _clip_max},
     "fmax": {"a": _part_of_fmax, "b": lambda a, b: where((a >= b) | f.isnan(b), 0, 1)},
@@ -402,14 +353,14 @@ RULES: dict[str, dict[str, Rule]] = {
     "gelu": {"x": gelu_slope},
     "geglu": {
         "a": lambda a, b, *, approximate: gelu_slope(a, approximate=approximate) * b,
-        "b": lambda a, b, *, approximate: _gelu_of(a, approximate),
+        "b": lambda a, b, *, approximate: gelu.function(a, approximate=approximate),
     },
-    "glu": {"a": lambda a, b: f.logistic(b), "b": _glu_b},
+    "glu": {"a": lambda a, b: f.logistic(b), "b": lambda a, b: a * logistic_slope(b)},
     "hard_mish": {"x": _hard_mish},
     "hard_sigmoid": {"x": _hard_sigmoid, "alpha": _hard_sigmoid_alpha, "beta": _hard_sigmoid_beta},
     "hard_swish": {"x": _hard_swish},
     "hypot": {"a": _part_of_hypot, "b": lambda a, b: _part_of_hypot(b, a)},
-    "log1mexp": {"x": lambda x: where(x < 700, 1 / f.expm1(x), f.exp(-x))},
+    "log1mexp": {"x": lambda x: 1 / f.expm1(x)},
     "log_sigmoid": {"x": lambda x: f.logistic(-x)},
     "logaddexp": {"a": lambda a, b: f.logistic(a - b), "b": lambda a, b: f.logistic(b - a)},
     "logaddexp2": {"a": _part_of_power_of_two, "b": lambda a, b: _part_of_power_of_two(b, a)},
@@ -420,7 +371,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "mod": {"a": lambda a, b, *, fmod: 1, "b": _mod_b},
     "modulus_floor": {"a": lambda a, b: 1, "b": _modulus_floor_b},
     "modulus_truncate": {"a": lambda a, b: 1, "b": lambda a, b: _divided(a, b, f.remainder(a, b))},
-    "ndtr": {"x": _density},
+    "ndtr": {"x": normal_density},
     "parametric_hard_swish": {
         "x": _parametric_hard_swish,
         "alpha": _parametric_hard_swish_alpha,
@@ -432,7 +383,7 @@ RULES: dict[str, dict[str, Rule]] = {
     },
     "round": {"x": _round},
     "scaled_tanh": {"beta": _scaled_tanh_beta},
-    "serf": {"x": _serf},
+    "serf": {"x": serf_slope},
     "shrink": {"x": _shrink},
     "sign": {"x": _sign},
     "snake": {"x": _snake},
@@ -441,10 +392,19 @@ RULES: dict[str, dict[str, Rule]] = {
     "softsign": {"x": _softsign},
     "sparse_plus": {"x": _sparse_plus},
     "squareplus": {"x": _squareplus, "b": _squareplus_b},
-    "swiglu": {"a": lambda a, b, *, alpha: gate_slope(alpha * a) * b, "b": _swiglu_b, "alpha": _swiglu_alpha},
+    "swiglu": {
+        "a": lambda a, b, *, alpha: gate_slope(alpha * a) * b,
+        "b": lambda a, b, *, alpha: swish.function(a, alpha=alpha),
+        "alpha": _swiglu_alpha,
+    },
     "swish": {"x": lambda x, *, alpha: gate_slope(alpha * x), "alpha": _swish_alpha},
     "tanhshrink": {"x": lambda x: f.tanh(x) * f.tanh(x)},
     "threshold": {"x": _threshold, "min": _threshold_min},
+    "xielu": {
+        "x": lambda x, *, alpha_p, alpha_n, beta: (
+            where(x > 0, 2 * alpha_p * x, alpha_n * f.expm1(where(x > 0, 0, x))) + beta
+        ),
+    },
 }
 
 #: By operator: the gradients of all tensors, given that of the result.

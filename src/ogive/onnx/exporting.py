@@ -15,6 +15,7 @@ from ogive import operations as ops
 from ogive.errors import ArgumentError, UnsupportedError, described, message
 from ogive.expression import Expression, Format, depends_on_elements, walk
 from ogive.operator import Operator
+from ogive.slope_forms import with_slopes
 
 __all__ = ["export"]
 
@@ -94,7 +95,7 @@ def export(operator: Operator, /, **choices: Any) -> onnx.FunctionProto:
     chosen = {name: values[name] for name in names}
     body = _Body(operator)
     outputs = [f"result_{i}" if operator.nout > 1 else "result" for i in range(operator.nout)]
-    for root, output in zip(operator.formula(**chosen), outputs, strict=True):
+    for root, output in zip(with_slopes(operator.formula(**chosen)), outputs, strict=True):
         body.result(root, output)
     suffix = "".join(f"_{value}" for name, value in chosen.items() if value != _default(operator, name))
     function = helper.make_function(

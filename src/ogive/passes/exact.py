@@ -212,10 +212,14 @@ def with_test(
     inputs: Sequence[ElementType],
     outputs: Sequence[ElementType],
     parameter_count: int,
+    in_pairs: Sequence[Expression] = (),
     *,
     decide: Decision,
 ) -> Program:
-    """The program of the first level, which knows how to make the second, and is given the third."""
+    """The program of the first level, which knows how to make the second, and is given the third.
+
+    ``in_pairs``: the formulas as pairs of float32 compute them, with functions that have a rule there alone.
+    """
     inputs, outputs = tuple(inputs), tuple(outputs)
     form = parameters_in(inputs, outputs)
     is_long = any(t.bits == 64 for t in (*inputs, *outputs))
@@ -249,8 +253,8 @@ def with_test(
     if is_of_doubles(roots, inputs, outputs):
         return moderate(made)
     found = made if short is None else _before(made, *short)
-    in_pairs = paired_results(roots, inputs, outputs, made, usual_cost(found.paired or found))
-    return found if in_pairs is None else replace(found, paired=in_pairs)
+    before = paired_results(in_pairs, inputs, outputs, made, usual_cost(found.paired or found))
+    return found if before is None else replace(found, paired=before)
 
 
 def _before(

@@ -21,13 +21,14 @@ from ogive.numerics.machine import Machine
 from ogive.numerics.truths import both, either
 from ogive.passes.cost import usual_cost
 from ogive.passes.exact import parameters_in
-from ogive.passes.identities import without_cancellation
+from ogive.passes.identities import as_computed
 from ogive.passes.paired_results import paired_rows
 from ogive.passes.row_lowering import has_room
 from ogive.passes.row_numbers import CHOICES
 from ogive.passes.tested import SLACK_OF_RUNNING, agree, differ
 from ogive.passes.tested_rows import RowsInTwoWords, TestedRows, UnboundedError
 from ogive.program import MASK, DecideRow, Number, Program
+from ogive.slope_forms import with_slopes
 
 __all__ = [
     "decided_by_rows",
@@ -64,7 +65,7 @@ def rows_with_test(
         return None
     if any(t.name == "float64" for t in (*inputs, *outputs)):
         return None if reduces else _in_two_words(roots, tuple(inputs), tuple(outputs), parameter_count)
-    computed = without_cancellation(roots)
+    computed = as_computed(roots)
     made = _over_rows(
         computed, tuple(inputs), tuple(outputs), parameter_count, Bounded(Format.F64, Format.F32), reduces
     )
@@ -201,8 +202,9 @@ def _in_two_words(
         return None
     reals = RowsInTwoWords(inputs)
     try:
-        stages = reals.reduce(roots, len(inputs) + len(outputs))
-        results = tuple(map(reals.rounded, roots))
+        formulas = with_slopes(roots)
+        stages = reals.reduce(formulas, len(inputs) + len(outputs))
+        results = tuple(map(reals.rounded, formulas))
     except UnboundedError:
         return None
     if not has_room(stages):

@@ -29,7 +29,7 @@ from ogive.numerics.machine import Machine
 from ogive.passes.cost import is_worth_it
 from ogive.program import Program, stored_operand
 
-__all__ = ["fast"]
+__all__ = ["SLOPES", "fast"]
 
 
 class GateSlope(NamedTuple):
@@ -47,8 +47,14 @@ class Bell(NamedTuple):
     factor: Expression | None = None
 
 
+#: Slopes that have a rule here.
+SLOPES = frozenset({"gate_slope", "logistic_slope", "tanh_slope"})
+
+
 def gate_slope_of(root: Expression) -> GateSlope | None:
     """The parts of such a product; None where a node is none."""
+    if root.operation == "gate_slope":
+        return GateSlope(root.operands[0], root.operands[0])
     for gate, total in _both_orders(root, ops.MULTIPLY):
         if gate.operation != "logistic":
             continue
@@ -63,6 +69,8 @@ def gate_slope_of(root: Expression) -> GateSlope | None:
 
 def bell_of(root: Expression) -> Bell | None:
     """The parts of such a product or quotient; None where a node is none."""
+    if root.operation in ("logistic_slope", "tanh_slope"):
+        return Bell(root.operands[0], is_of_cosh=root.operation == "tanh_slope")
     for a, b in _both_orders(root, ops.MULTIPLY):
         if a.operation == b.operation == "logistic" and _are_opposite(a.operands[0], b.operands[0]):
             return Bell(a.operands[0], is_of_cosh=False)
@@ -128,7 +136,7 @@ def fast(
     """The program of the fast contract, made of that of the exact one."""
     if not {t.name for t in (*inputs, *outputs)} <= TYPES or exact.stages or exact.row_operands:
         return exact
-    has_functions = any(n.operation in FUNCTIONS and depends_on_elements(n) for n in walk(*roots))
+    has_functions = any(n.operation in FUNCTIONS | SLOPES and depends_on_elements(n) for n in walk(*roots))
     if not has_functions and not _keeps_digits(roots):
         return exact
     try:

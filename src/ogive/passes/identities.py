@@ -11,15 +11,18 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 
 from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, constant, is_extreme, node, walk
+from ogive.passes.fold import fold
 from ogive.passes.row_numbers import CHOICES, multiple, row_exponential
+from ogive.slope_forms import with_slopes
 
 __all__ = [
+    "as_computed",
     "beside_one",
     "infinite_at_ends",
     "with_common_factors",
@@ -30,6 +33,11 @@ __all__ = [
 
 #: Logarithms and their bases. The natural one's is not used.
 LOGARITHMS: Mapping[Operation, int] = {functions.LOG: 0, functions.LOG2: 2, functions.LOG10: 10}
+
+
+def as_computed(roots: Sequence[Expression], keep: Collection[str] = ()) -> list[Expression]:
+    """The formulas with the forms of all parts that have one; functions that are kept stay as they are."""
+    return without_cancellation([fold(root) for root in with_slopes(roots, keep)])
 
 
 def without_cancellation(roots: Sequence[Expression]) -> list[Expression]:

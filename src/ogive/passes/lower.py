@@ -21,6 +21,7 @@ from ogive.dtypes import ElementType
 from ogive.expression import ROW_NUMBERS, Expression, Format, walk
 from ogive.limits import stored_in, with_limits
 from ogive.numerics.double_word import Arithmetic
+from ogive.numerics.elementary.paired_functions import FUNCTIONS_IN_PAIRS
 from ogive.passes.exact import computes_in, decider, is_of_doubles, needs_test, with_test
 from ogive.passes.exact_rows import (
     decided_by_rows,
@@ -28,9 +29,9 @@ from ogive.passes.exact_rows import (
     row_decider,
     rows_with_test,
 )
-from ogive.passes.fast_contract import fast
+from ogive.passes.fast_contract import SLOPES, fast
 from ogive.passes.fast_rows import fast_rows
-from ogive.passes.identities import without_cancellation
+from ogive.passes.identities import as_computed
 from ogive.passes.integers import (
     Integers,
     Saturating,
@@ -42,6 +43,7 @@ from ogive.passes.integers import (
 from ogive.passes.untested_elements import untested, with_short_products
 from ogive.passes.untested_rows import UntestedRows, untested_rows
 from ogive.program import MASK, Program, Source
+from ogive.slope_forms import with_slopes
 
 __all__ = ["computed_in_integers", "lower"]
 
@@ -73,22 +75,25 @@ def lower(
         decide = decider(roots, inputs, outputs, modular=modular)
         return Program(tuple(inputs), tuple(outputs), results, parameter_count=parameter_count, decide=decide)
     if needs_test(roots, inputs, outputs, reduces=reduces):
-        computed = without_cancellation(roots)
-        made = with_test(computed, inputs, outputs, parameter_count, decide=decider(roots, inputs, outputs))
-        return fast(made, computed, inputs, outputs) if accuracy == "fast" else made
+        in_pairs = as_computed(roots, keep=FUNCTIONS_IN_PAIRS)
+        decide = decider(roots, inputs, outputs)
+        made = with_test(as_computed(roots), inputs, outputs, parameter_count, in_pairs, decide=decide)
+        if accuracy == "exact":
+            return made
+        return fast(made, as_computed(roots, keep=SLOPES), inputs, outputs)
     if not reduces and is_of_doubles(roots, inputs, outputs):
         decide = decider(roots, inputs, outputs)
-        return with_test(without_cancellation(roots), inputs, outputs, parameter_count, decide=decide)
+        return with_test(as_computed(roots), inputs, outputs, parameter_count, decide=decide)
     is_fast = accuracy == "fast" and not any(t.name == "float64" for t in types)  # which both contracts have alike
     tested = rows_with_test(roots, inputs, outputs, parameter_count, reduces=reduces)
     has_rows = reduces or not {n.operation for n in walk(*roots)}.isdisjoint(ROW_NUMBERS)
     if is_fast and has_rows:
-        return fast_rows(roots, inputs, outputs, parameter_count, reduces=reduces, exact=tested)
+        return fast_rows(with_slopes(roots), inputs, outputs, parameter_count, reduces=reduces, exact=tested)
     if tested is not None:
         return tested
     if not has_rows:
         decide = decider(roots, inputs, outputs)
-        roots = without_cancellation(roots)
+        roots = as_computed(roots)
         arithmetic = _arithmetic_of(roots, inputs, outputs)
         made = untested(roots, inputs, outputs, arithmetic, parameter_count)
         made = replace(made, source=Source(tuple(roots), arithmetic), decide=decide)
@@ -97,7 +102,7 @@ def lower(
 
     def made_for(results: Sequence[ElementType]) -> Program:
         rows = UntestedRows(arithmetic, tuple(inputs))
-        return untested_rows(rows, roots, results, parameter_count, reduces=reduces)
+        return untested_rows(rows, with_slopes(roots), results, parameter_count, reduces=reduces)
 
     made = made_for(outputs)
     if not needs_no_bounds(roots) and all(t.name != "float64" for t in types):

@@ -17,7 +17,6 @@ from typing import NamedTuple, cast
 
 from ogive import formula as f
 from ogive import operations as ops
-from ogive.differentiation import partials
 from ogive.differentiation.algebra import matched
 from ogive.dtypes import ElementType
 from ogive.elementary_functions import EXP, LARGER, SMALLER
@@ -31,22 +30,16 @@ from ogive.numerics.elementary.paired_functions import (
     HARD_SWISH_RAMP,
     LARGEST_OF_ROW,
     LIMITED,
-    LOGISTIC_GATE_SLOPE,
     MOST,
     NORMAL_GATE,
-    NORMAL_SLOPE,
     SCALE_OF_ROW,
     TANH_GATE,
-    TANH_GATE_SLOPE,
     exponential_of_row,
     gated,
     logistic_slope,
     mish_gate,
-    mish_slope,
-    slope_of_gate,
     soft_sign,
     softplus_tail,
-    tanh_slope,
     times_ramp,
 )
 from ogive.numerics.elementary.propagation import bounded
@@ -318,7 +311,7 @@ Rule = Callable[[PairedArithmetic, Paired], Paired]
 
 
 #: Those of operands between -MOST and MOST alone: elsewhere elements are undecided.
-LIMITED_PARTS: frozenset[Rule] = frozenset({softplus_tail, mish_gate, mish_slope, tanh_slope, logistic_slope})
+LIMITED_PARTS: frozenset[Rule] = frozenset({softplus_tail, mish_gate, logistic_slope})
 
 
 class KnownPart(NamedTuple):
@@ -375,13 +368,7 @@ def known_patterns() -> list[tuple[Expression, Rule]]:
         (_mish_gate, mish_gate),
         (lambda x: f.tanh(f.log(1 + f.exp(x))), mish_gate),
         (lambda x: f.tanh(_softplus(x)), mish_gate),
-        (partials.mish_slope, mish_slope),
-        (partials.tanh_slope, tanh_slope),
-        (partials.logistic_slope, logistic_slope),
         (lambda x: f.logistic(x) * f.logistic(-x), logistic_slope),
-        (partials.gate_slope, partial(slope_of_gate, LOGISTIC_GATE_SLOPE)),
-        (partial(partials.gelu_slope, approximate="none"), partial(slope_of_gate, NORMAL_SLOPE)),
-        (partial(partials.gelu_slope, approximate="tanh"), partial(slope_of_gate, TANH_GATE_SLOPE)),
         (_gelu, partial(gated, NORMAL_GATE)),
         (_gelu_by_tanh, partial(gated, TANH_GATE)),
         (_softsign, soft_sign),

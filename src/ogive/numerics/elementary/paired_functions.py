@@ -94,7 +94,6 @@ __all__ = [
     "slope_of_gate",
     "soft_sign",
     "softplus_tail",
-    "tanh_slope",
     "times_ramp",
 ]
 
@@ -975,7 +974,13 @@ def _sine(ahead: int, m: PairedArithmetic, u: Paired, *, is_result: bool, reache
 
 
 #: Functions that have a rule for operands between -MOST and MOST alone. Elsewhere elements are undecided.
-LIMITED = frozenset({"cosh", "exp", "expm1", "logistic", "sinh"})
+LIMITED = frozenset({"cosh", "exp", "expm1", "logistic", "logistic_slope", "mish_slope", "sinh", "tanh_slope"})
+
+
+def _whole(rule: Callable[[PairedArithmetic, Paired], Paired]) -> Callable[..., Paired]:
+    """A rule that is the same for results and for what more is computed of."""
+    return lambda m, u, *, is_result, reaches_all: rule(m, u)
+
 
 #: A function of a number, by the name of its operation. ``is_result``: whether nothing more is computed of it.
 #: ``reaches_all``: whether operands may be moved to where the rule holds.
@@ -1002,4 +1007,10 @@ FUNCTIONS_IN_PAIRS: dict[str, Callable[..., Paired]] = {
     "sin": partial(_sine, 0),
     "sinh": _sinh,
     "tanh": partial(_odd, TANH, 1.0),
+    "gate_slope": _whole(partial(slope_of_gate, LOGISTIC_GATE_SLOPE)),
+    "logistic_slope": _whole(logistic_slope),
+    "mish_slope": _whole(mish_slope),
+    "normal_gate_slope": _whole(partial(slope_of_gate, NORMAL_SLOPE)),
+    "tanh_slope": _whole(tanh_slope),
+    "tanh_gate_slope": _whole(partial(slope_of_gate, TANH_GATE_SLOPE)),
 }
