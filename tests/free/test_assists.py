@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ogive.accuracy.running_bound import evaluate_with_bounds
+from ogive.catalog import OPERATORS
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.expression import Format, walk
 from ogive.numerics import paired
@@ -26,6 +27,7 @@ OF_THE_FORMULA = {
     ("grad of x of erf", "float32"): "exp(-x*x) beyond 9.3",
     ("vjp of erfc", "float32"): "exp(-x*x) beyond 9.3",
     ("grad of x of erfc", "float32"): "exp(-x*x) beyond 9.3",
+    ("gelu by tanh", "float32"): "exp(-2 * 43), of an operand of 10",
     ("fast vjp of geglu", "float32"): "the slope of tanh at 43, of a gate of 10",
     ("fast vjp of geglu", "bfloat16"): "the same",
     ("fast vjp of geglu", "float16"): "the same",
@@ -33,7 +35,7 @@ OF_THE_FORMULA = {
 
 SINGLE, DTYPES = ELEMENT_TYPES["float32"], ("float32", "bfloat16", "float16")
 
-#: Numbers of a formula between these and their negatives, and zero, are ordinary.
+#: Numbers of a formula between these and their negatives are ordinary. A zero may be what rounds to it.
 ORDINARY_NUMBERS = 2.0**-40, 2.0**40
 
 
@@ -84,7 +86,7 @@ def found_in_formula(root, kind):
             for part in walk(root):
                 if part.format is Format.NUMBER:
                     size = np.abs(evaluate_with_bounds(part, arrays, values, SINGLE)[0])
-                    are_ordinary &= (size == 0) | ((least < size) & (size < most))
+                    are_ordinary &= (least < size) & (size < most)
         if are_ordinary.any():
             arrays = [np.resize(array[are_ordinary], COUNT) for array in arrays]
             found += [(str(root), *each) for each in assists_of(program, values, arrays, data)]
@@ -103,13 +105,14 @@ def test_random_formulas_take_none(seed, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", WRITTEN)
 def test_written_formulas_take_none(name, dtype):
-    assert found_in_formula(WRITTEN[name], ELEMENT_TYPES[dtype]) == []
+    if (name, dtype) not in OF_THE_FORMULA:
+        assert found_in_formula(WRITTEN[name], ELEMENT_TYPES[dtype]) == []
 
 
 def test_an_assist_is_found(monkeypatch):
     """Of what underflow loses a subnormal bound was added in every result once."""
-    program = lower([WRITTEN["gelu"]], [SINGLE], (SINGLE,))
+    program = lower(OPERATORS["gelu"].formula(), [SINGLE], (SINGLE,))
     assert list(assists(program, {})) == []
     monkeypatch.setattr(paired, "LOST", 2.0**-140)
-    program = lower([WRITTEN["gelu"]], [SINGLE], (SINGLE,))
+    program = lower(OPERATORS["gelu"].formula(), [SINGLE], (SINGLE,))
     assert {each.data for each in assists(program, {})} == set(ORDINARY)

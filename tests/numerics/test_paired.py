@@ -16,6 +16,7 @@ pytest.importorskip("flint", reason="exact values are computed with python-flint
 from flint import arb
 
 import ogive
+from ogive import formula as f
 from ogive.differentiation.partials import gate_slope, gelu_slope
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.expression import Format, constant, formula_node, node, walk
@@ -51,9 +52,11 @@ from ogive.numerics.elementary.paired_functions import (
 )
 from ogive.numerics.interval import Interval
 from ogive.numerics.paired import LARGEST_SHARE, LOST, Paired, PairedArithmetic, U, Unpaired
+from ogive.passes.lower import lower
 from ogive.passes.paired_results import PairedReals, known_patterns
 from ogive.program import Program
 from ogive.runtime.kernels import make_ufunc
+from tests.assists import Evaluation
 from tests.inputs import assert_same_bits
 from tests.numerics.bounded_kernel import Kinds, drawn, exactly, operand
 
@@ -461,3 +464,39 @@ def test_a_gate_of_a_multiple_is_right_at_infinity() -> None:
         right = make_ufunc("float64", replace(program, paired=None))(x)
         assert program.paired is not None
         assert np.array_equal(op(x), right, equal_nan=True)
+
+
+#: Formulas whose results are NaN, and operands for that.
+UNDEFINED: dict[str, tuple[Any, Any]] = {
+    "log": (f.log, [-1e30, -2.0, -1e-30]),
+    "log2": (lambda x: 3 * f.log2(x), [-1e30, -2.0, -1e-30]),
+    "log10": (lambda x: -f.log10(x) + 1, [-1e30, -2.0, -1e-30]),
+    "log1p": (lambda x: abs(f.log1p(x)), [-1e30, -2.0, -1.25]),
+    "asin": (f.asin, [-1e30, -1.25, 1.25, 1e30]),
+    "acos": (lambda x: x * f.acos(x), [-1e30, -1.25, 1.25, 1e30]),
+    "atanh": (f.atanh, [-1e30, -1.25, 1.25, 1e30]),
+    "acosh": (f.acosh, [-1e30, -1.0, 0.75]),
+    "root": (lambda x: f.where(x < 0, f.log(x), x), [-1e30, -2.0]),
+    "inverse root": (lambda x: 1 / f.square_root(x), [-1e30, -2.0, -1e-30]),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("name", UNDEFINED)
+def test_results_outside_of_a_domain_are_decided_to_be_nan(name: str, dtype: str) -> None:
+    form, outside = UNDEFINED[name]
+    kind = ELEMENT_TYPES[dtype]
+    program = lower([form(operand())], [kind], [kind])
+    x = np.resize(np.array([*outside, np.nan], np.float64), 256).astype(kind.numpy)
+    if name == "root":
+        x = x[~np.isnan(x)]  # of a choice the other branch may be exact
+    with np.errstate(all="ignore"):
+        found = make_ufunc(name, program)(x)
+    assert_same_bits(found, np.full_like(found, np.nan))
+    if program.paired is not None:
+        evaluation = Evaluation(program.paired, [x], {}, x.shape)
+        with np.errstate(all="ignore"):
+            evaluation.run()
+        assert not np.any(evaluation.paths()[1])
+    else:
+        assert dtype == "bfloat16", "it has no form in pairs"

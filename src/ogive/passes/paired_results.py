@@ -42,7 +42,7 @@ from ogive.numerics.elementary.paired_functions import (
     softplus_tail,
     times_ramp,
 )
-from ogive.numerics.elementary.propagation import bounded
+from ogive.numerics.elementary.propagation import FUNCTIONS, bounded
 from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.numerics.paired import (
     FARTHEST,
@@ -198,7 +198,24 @@ class PairedReals:
         self.leaves_out |= bool(number.where.holds or number.where.doubts)
         if number.is_exact and not branch.is_number(root):
             undecided = either(undecided, m.not_(m.equal_(result, result)))
+        for is_defined in self._domains(root):
+            result = m.select_(is_defined, result, m.number(math.nan))
+            undecided = undecided if undecided is None else both(is_defined, undecided)
         return result, undecided
+
+    def _domains(self, root: Expression) -> list[Expression]:
+        """Where functions of operands are defined: elsewhere, and of NaN, a result that is made of them is NaN."""
+        m, found = self.m, dict[Expression, None]()
+        for current in walk(root, operands=lambda n: n.operands if _keeps_nan(n) else ()):
+            low, high = _domain(current)
+            if (low, high) == (-math.inf, math.inf) or current.operands[0].operation is not ops.INPUT:
+                continue
+            x = single_operand(current.operands[0], self.inputs)
+            if high == math.inf:
+                found[m.less_equal_(m.number(low), x)] = None
+            elif low == -high:
+                found[m.less_equal_(m.abs_(x), m.number(high))] = None
+        return list(found)
 
     def _is_tiny(self, condition: Expression) -> Expression | None:
         """Whether a comparison of a magnitude with a tiny number may hold; None: it is no such comparison."""
@@ -291,6 +308,25 @@ class PairedReals:
         between = Interval(of_both(x.low, y.low), of_both(x.high, y.high))
         is_nonzero = between.smallest_magnitude > 0
         return replace(found, interval=between, is_nonzero=is_nonzero, may_be_zero=None if is_nonzero else found.high)
+
+
+def _keeps_nan(current: Expression) -> bool:
+    """Whether a number is NaN where one of its operands is."""
+    if current.operation.is_elementary:
+        return current.operation.arity == 1
+    return current.operation in ARITHMETIC
+
+
+#: Operations whose results are NaN where an operand is.
+ARITHMETIC = frozenset({ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.DIVIDE, ops.NEGATE, ops.ABSOLUTE, ops.SQUARE_ROOT})
+
+
+def _domain(current: Expression) -> tuple[float, float]:
+    """Where the operand of a function lies, or the function is NaN."""
+    if current.operation is ops.SQUARE_ROOT:
+        return 0.0, math.inf
+    function = FUNCTIONS.get(current.operation.name) if current.operation.is_elementary else None
+    return (-math.inf, math.inf) if function is None else function.domain
 
 
 def _beneath(root: Expression) -> Expression | None:

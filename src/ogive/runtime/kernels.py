@@ -54,7 +54,7 @@ def compiled(
     from ogive.backends.llvm import emit, entries  # a warm start needs nothing of it
 
     source = emit(program, target, of_columns=of_columns)
-    name = cache.key(source, *([] if level == compiler.LEVEL else [f"level {level}"]), *_compiled_for(target))
+    name = cache.key(source, str(level), *_compiled_for(target))
     image = cache.load(name)
     if image is None:
         image = link(compiler.object_code(source, target, level), entries(program))
@@ -99,9 +99,9 @@ def engine_state() -> str:
     return repr([(file, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for file, s in states])
 
 
-def _note_name(identity: str, target: Target) -> str | None:
+def _note_name(identity: str, target: Target, level: int) -> str | None:
     try:
-        return cache.key("note", identity, engine_state(), *_compiled_for(target))
+        return cache.key("note", identity, engine_state(), str(level), *_compiled_for(target))
     except OSError:  # the package does not lie in files
         return None
 
@@ -115,7 +115,7 @@ def kept_or_made(
     level: int = compiler.LEVEL,
 ) -> wheel_kernels.Kernel:
     """The facts that a kernel has to know, and its machine code: from the cache, or made and put there."""
-    note = None if identity is None else _note_name(identity, target)
+    note = None if identity is None else _note_name(identity, target, level)
     known = None if note is None else cache.load_note(note)
     image = None if known is None else cache.load(known["image"])
     if known is not None and image is not None:
@@ -191,14 +191,13 @@ def make_kernel(
     decide: Decider | RowDecider | None = None,
     of_columns: bool = False,
     is_first: bool = True,
-    repair: _native.Kernel | None = None,
     level: int = compiler.LEVEL,
 ) -> _native.Kernel:
     """A kernel for operands of these types; its program is asked for when it is first called.
 
     ``row_operands`` are the operands of a row-wise kernel that have one number a row. ``of_columns`` asks for the code of
     rows that are columns, which another kernel calls (runtime/native/rows.c). Kernels that are not ``is_first`` are called by
-    those whose undecided elements they compute, which count for them. ``repair`` is that of the kernel whose retry this is.
+    those whose undecided elements they compute, which count for them.
     ``level`` is that of LLVM's optimisation.
 
     ``make_identity`` gives a text that says as much as the program, and is made faster: if the cache knows what
@@ -223,14 +222,14 @@ def make_kernel(
             # A repair compiles sooner, and few elements come to it. What decides float64 decides its last bit.
             is_rounded = known["ends with repair"] and all(t.name != "float64" for t in outputs)
             if FEW_SKIP_RETRIES and is_rounded and not row_wise:
-                last = repair or repair_of(target, known["marks rows"], known["retries"])
-            again = retry_of(target, last)
+                last = repair_of(target, known["marks rows"], known["retries"])
+            again = retry_of(target)
         elif known["repaired"]:
-            again = repair or repair_of(target, known["marks rows"], 0)
+            again = repair_of(target, known["marks rows"], 0)
         columns = columns_of(target) if known["columns"] else None
         return code, known["block"], stages, tuple(known["scratch"]), known["threshold"], streamed, again, columns, last
 
-    def retry_of(target: Target | None, repair: _native.Kernel | None) -> _native.Kernel:
+    def retry_of(target: Target | None) -> _native.Kernel:
         return make_kernel(
             inputs,
             outputs,
@@ -240,7 +239,6 @@ def make_kernel(
             row_operands=of_row,
             make_identity=None if make_identity is None else lambda: identity_of_retry(make_identity()),
             is_first=False,
-            repair=repair,
         )
 
     def repair_of(target: Target | None, marks_rows: bool, retries: int) -> _native.Kernel:
