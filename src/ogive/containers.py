@@ -29,6 +29,7 @@ __all__ = [
     "call_exchanged",
     "call_method",
     "call_on_rows",
+    "call_with_labels",
     "call_with_sums",
     "dask_elements",
     "is_dask",
@@ -161,6 +162,15 @@ def call_on_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, An
         for kind in WITH_ROWS:
             if kind.is_one(tensor):
                 return kind.apply(operator, tensors, keywords)
+    return NOT_ONE
+
+
+def call_with_labels(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """The call of a row operator with a mask, ``where``, in the way of the first tensor that has labels."""
+    for tensor in tensors:
+        for is_one, apply in ((_is_pandas, _pandas_rows), (is_xarray, _xarray_rows)):
+            if is_one(tensor):
+                return apply(operator, tensors, keywords)
     return NOT_ONE
 
 
@@ -623,13 +633,23 @@ def _awkward_sums(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, A
     return tuple(results) if len(results) > 1 else results[0]
 
 
+def _without_where(operator: Any, keywords: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """The keywords without the mask of rows that some elements are left out of, and the mask."""
+    if operator.masks is None:
+        return keywords, None
+    return {name: value for name, value in keywords.items() if name != "where"}, keywords.get("where")
+
+
 # ---- pandas
 
 
 def _pandas_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """The labels of the first pandas object; others must have the same."""
     pd = _library("pandas")
+    keywords, where = _without_where(operator, keywords)
     _refuse_keywords(operator, keywords, (*NOT_FOR_RESULTS, "keepdims"), "a pandas object")
+    if where is not None:
+        keywords["where"] = np.asarray(where)
     labelled = [tensor for tensor in tensors if _is_pandas(tensor)]
     first = labelled[0]
     for other in labelled[1:]:
@@ -725,6 +745,7 @@ def _is_pandas(value: Any) -> bool:
 def _xarray_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Rows along the dimensions that ``dim`` names."""
     xr = _library("xarray")
+    keywords, where = _without_where(operator, keywords)
     _refuse_keywords(operator, keywords, (*NOT_FOR_RESULTS, "keepdims"), "an xarray object")
     first = next(tensor for tensor in tensors if is_xarray(tensor))
     known = ", ".join(repr(name) for name in first.dims) or "arrays of one dimension or more"
@@ -738,7 +759,8 @@ def _xarray_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, An
     if isinstance(first, xr.Dataset):
         if len(tensors) > 1:
             _refuse(operator, operator.tensors[0], "is a Dataset beside others", "DataArrays", "Give its variables")
-        return first.map(lambda variable: operator(variable, dim=dims, **keywords), keep_attrs=True)
+        masked = keywords if where is None else {**keywords, "where": where}
+        return first.map(lambda variable: operator(variable, dim=dims, **masked), keep_attrs=True)
     for tensor in filter(is_xarray, tensors):
         if not dims or len(set(dims)) < len(dims) or not set(dims) <= set(tensor.dims):
             names = ", ".join(repr(name) for name in tensor.dims)
@@ -748,8 +770,15 @@ def _xarray_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, An
         if cut:
             what = f"the array is cut into chunks along {cut[0]!r}, and a row must lie in one chunk"
             raise ShapeError(message(operator.name, what, "", f"Rechunk it: x.chunk({{{cut[0]!r}: -1}})"))
+    compute = partial(operator, axis=tuple(range(-len(dims), 0)), **keywords)
+    if where is not None:
+        if isinstance(where, xr.DataArray):
+            mask = where.broadcast_like(first)
+        else:
+            mask = xr.DataArray(np.broadcast_to(np.asarray(where), first.shape), dims=first.dims)
+        tensors = (*tensors, mask)
     result = xr.apply_ufunc(
-        partial(operator, axis=tuple(range(-len(dims), 0)), **keywords),
+        compute if where is None else lambda *arrays: compute(*arrays[:-1], where=arrays[-1]),
         *tensors,
         input_core_dims=[dims] * len(tensors),
         output_core_dims=[[] if operator.reduces else dims],

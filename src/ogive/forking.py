@@ -22,6 +22,8 @@ from ogive import _native
 
 __all__ = ["cached_property", "hold_over_fork", "lock", "no_fork"]
 
+_native.check_interpreter()
+
 _T = TypeVar("_T")
 
 #: ``with no_fork:`` is for one thread at a time, and no other thread forks meanwhile.

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, overload
 import numpy as np
 
 from ogive import _native
-from ogive.containers import NOT_ONE, call_exchanged, call_on_rows, is_xarray
+from ogive.containers import NOT_ONE, call_exchanged, call_on_rows, call_with_labels, is_xarray
 from ogive.conversion import rounded_once
 from ogive.dtypes import FLOATS
 from ogive.errors import ArgumentError, FormulaError, OgiveError, ParameterError, ShapeError, described, message
@@ -134,6 +134,9 @@ class RowOperator(Operator):
         result = call_exchanged(self, tensors, keywords)
         if result is not NOT_ONE:
             return result
+        result = call_with_labels(self, tensors, dict(keywords))
+        if result is not NOT_ONE:
+            return result
         given = keywords.pop("where")
         if given is None:
             return self(*tensors, **keywords)
@@ -146,11 +149,10 @@ class RowOperator(Operator):
         dtypes = self.resolve_dtypes((*(array.dtype for array in arrays), *(None,) * self.nout))
         for i, (name, tensor, value) in enumerate(zip(self.tensors, tensors, values, strict=True)):
             if hasattr(tensor, "__array_ufunc__") and type(tensor) is not np.ndarray:
-                what, way_out = (
-                    f"where was given, and {name} is {described(tensor)}",
-                    f"Give its array: np.asarray({name})",
-                )
-                raise ArgumentError(message(self.name, what, "NumPy's arrays and those of torch and JAX", way_out))
+                library = f"{type(tensor).__module__.partition('.')[0]}.{type(tensor).__name__}"
+                what, way_out = f"where was given, and {name} is a {library}", f"Give its array: np.asarray({name})"
+                allowed = "arrays of NumPy, pandas, xarray, torch and JAX"
+                raise ArgumentError(message(self.name, what, allowed, way_out))
             if value is None:
                 continue
             try:

@@ -589,3 +589,25 @@ def test_the_help_of_a_model_with_other_operators_says_what_it_takes(ogive, netw
     assert status == 0
     assert "--input x=FILE.npy  float32[N, 2]" in out
     assert "it has nodes that Ogive does not have" in out
+
+
+def test_an_encoding_that_lacks_a_name_loses_no_result(tmp_path):
+    folder = tmp_path / "ü"
+    folder.mkdir()
+    save(text_model("t (float[N] x) => (float[N] y) { y = Neg(x) }"), folder / "mü.onnx")
+    np.save(folder / "x.npy", np.float32([1, 2]))
+    command = [
+        sys.executable,
+        "-m",
+        "ogive",
+        "run",
+        str(folder / "mü.onnx"),
+        "--input",
+        f"x={folder / 'x.npy'}",
+        "--output",
+        str(folder),
+    ]
+    done = subprocess.run(command, env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert rb"m\xfc.onnx" in done.stdout
+    assert np.load(folder / "y.npy").tolist() == [-1, -2]

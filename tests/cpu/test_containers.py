@@ -10,6 +10,7 @@ import pytest
 import ogive
 from ogive.errors import ArgumentError, DTypeError, OutputError, ParameterError, ShapeError, described
 from ogive.formula import exp, row_max, row_sum
+from tests.inputs import assert_same_bits
 
 ROW_OPERATORS = [ogive.softmax, ogive.log_softmax, ogive.hardmax]
 X = np.linspace(-3, 3, 24, dtype=np.float32).reshape(4, 6)
@@ -499,7 +500,9 @@ def test_bound_rows_of_masked_arrays():
 def test_keywords_that_masked_rows_do_not_take(keyword):
     with pytest.raises(ArgumentError, match=f"softmax: {keyword} is not taken"):
         ogive.softmax(np.ma.array(X), **{keyword: np.empty_like(X)})
-    with pytest.raises(ArgumentError, match=r"softmax: where was given, and x is an array .* Give its array"):
+    with pytest.raises(
+        ArgumentError, match=r"softmax: where was given, and x is a numpy.MaskedArray; .* Give its array"
+    ):
         ogive.softmax(np.ma.array(X), where=X > 0)
 
 
@@ -721,3 +724,31 @@ print([name for name in ("torch", "jax", "pandas", "xarray", "dask", "awkward", 
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_masked_rows_of_labelled_arrays():
+    """Labels stay, and a mask may have labels too."""
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    xr = pytest.importorskip("xarray", reason="xarray is not installed")
+    x = np.float32([[1, 2, 3, 4], [4, 3, 2, 1]])
+    mask = np.array([[1, 0, 1, 1], [1, 1, 0, 0]], bool)
+    for op in (ogive.softmax, ogive.log_softmax):
+        frame = pd.DataFrame(x, index=["p", "q"])
+        for where in (mask, pd.DataFrame(mask, index=["p", "q"])):
+            found = op(frame, where=where)
+            assert list(found.index) == ["p", "q"]
+            assert_same_bits(found.to_numpy(), op(x, where=mask))
+        array = xr.DataArray(x, dims=("a", "b"))
+        for dim, axis in (("b", -1), ("a", 0)):
+            for where in (mask, xr.DataArray(mask, dims=("a", "b")), xr.DataArray(mask.T, dims=("b", "a"))):
+                assert_same_bits(op(array, dim=dim, where=where).to_numpy(), op(x, axis=axis, where=mask))
+        of_all = op(array, dim="b", where=xr.DataArray(mask[0], dims=("b",)))
+        assert_same_bits(of_all.to_numpy(), op(x, where=mask[0]))
+        set_of = op(xr.Dataset({"v": array}), dim="b", where=xr.DataArray(mask, dims=("a", "b")))
+        assert_same_bits(set_of["v"].to_numpy(), op(x, where=mask))
+    reduced = ogive.logsumexp(array, dim="b", where=mask)
+    assert_same_bits(reduced.to_numpy(), ogive.logsumexp(x, where=mask))
+    gradient = ogive.vjp(ogive.softmax)
+    assert_same_bits(gradient(array, array, dim="b", where=mask).to_numpy(), gradient(x, x, where=mask))
+    with pytest.raises(ogive.errors.ArgumentError, match="where is an array of float32; allowed: an array of truth"):
+        ogive.softmax(array, dim="b", where=x)

@@ -2,7 +2,9 @@
 
 import ctypes
 import ctypes.util
+import importlib.util
 import platform
+import subprocess
 import sys
 
 import numpy as np
@@ -117,3 +119,21 @@ def test_there_are_operators():
     assert {op.name for op, _ in OF_ROWS} == {op.name for op in OPERATORS.values() if op.is_row_wise} != set()
     assert len({tuple(t.itemsize for t in signature.inputs) for _, signature in LOOPS}) > 20
     assert any(op is ogive.celu for op, _ in LOOPS)
+
+
+def test_sub_interpreters_are_refused_by_a_sentence():
+    """Kernels would wait for the main interpreter for ever there."""
+    script = """
+import _xxsubinterpreters as interpreters
+try:
+    interpreters.run_string(interpreters.create(isolated=False), "import ogive; ogive.relu(-1.0)")
+except interpreters.RunFailedError as error:
+    print(error)
+"""
+    if not importlib.util.find_spec("_xxsubinterpreters"):
+        pytest.skip("this Python has no such module")
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert "it was imported in a sub-interpreter; allowed: the main interpreter of a process" in done.stdout, (
+        done.stderr
+    )

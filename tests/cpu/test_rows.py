@@ -379,7 +379,7 @@ def test_empty_arrays():
         (
             lambda x: ogive.softmax(np.ma.array(x), where=x > 0),
             ArgumentError,
-            r"softmax: where was given, and x is .*; allowed: NumPy's arrays .* Give its array: np.asarray\(x\)",
+            r"softmax: where was given, and x is a numpy.MaskedArray; allowed: arrays of NumPy, pandas, .* Give its array: np.asarray\(x\)",
         ),
         (
             lambda x: ogive.softmax(x, dim=0),

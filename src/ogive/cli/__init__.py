@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import io
 import os
 import re
 import signal
@@ -118,6 +119,9 @@ def main(arguments: list[str] | None = None) -> None:
             signal.signal(each, signal.SIG_IGN)  # cleaning up is not interrupted
         raise _Ended(number)
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")  # names that the encoding lacks lose no result
     try:
         for each in handled:
             signal.signal(each, end)

@@ -54,7 +54,12 @@ def _rows() -> tuple[list[tuple[str, str, str, str]], str]:
             reason = "ogive.opencl: no driver is installed. Install your device's, or one of the processor (Debian: pocl-opencl-icd)"
     except MissingPackageError as error:
         reason = str(error)
+    except Exception as error:  # importing pyopencl, or asking a driver, may fail in any way
+        reason = f"ogive.opencl: {type(error).__name__}: {error}"
     for device in found:
-        computes = f"no: it {device.why_not}" if device.why_not else "operators, ONNX models, DirectML"
+        try:
+            computes = f"no: it {device.why_not}" if device.why_not else "operators, ONNX models, DirectML"
+        except Exception as error:  # to find that out, a kernel is compiled and run
+            computes = f"no: {type(error).__name__}: {error}"
         rows.append((device.name, device.model, f"{device.memory / 2**30:.1f} GiB, {device.platform}", computes))
     return rows, reason

@@ -111,11 +111,11 @@ def _code() -> Iterator[tuple[str, str]]:
 def _cache() -> str:
     folder = cache.folder()
     if folder is None:
-        return "off: OGIVE_CACHE says so, or the folder cannot be used"
+        return f"off: {cache.why_off()}"
     files = [path.stat().st_size for path in folder.iterdir() if path.is_file()]
     return f"{_without_home(str(folder))}: {singular(len(files), 'file')}, {sum(files) / 1e6:.1f} MB"
 
 
 def _without_home(text: str) -> str:
-    home = str(Path("~").expanduser())
+    home = os.path.expanduser("~")  # noqa: PTH111  (it is "~" where there is no home)
     return text.replace(home, "~") if len(home) > 1 else text

@@ -164,6 +164,8 @@ def normal_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
 def _integers(name: str, values: Any) -> tuple[int, ...]:
     """An attribute or an input that is a list of integers."""
     if isinstance(values, np.ndarray):
+        if values.ndim == 0 and name == "axes":  # one axis, as ONNX Runtime takes it
+            return (int(values),)
         if values.ndim != 1:
             raise ShapeError(f"{name} has shape {values.shape}; allowed: one axis")
         return tuple(values.tolist())

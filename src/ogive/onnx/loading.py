@@ -39,6 +39,7 @@ from ogive.onnx.gradient_nodes import GRADIENTS, gradient_node
 from ogive.onnx.inference import infer_shapes
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import ArrangedRows, Constant, ElementwiseNode, NodeComputation, SameValue
+from ogive.onnx.node_order import in_order
 from ogive.onnx.tensors import array_from, take_in
 
 __all__ = ["graph_of", "grouped", "inferred_types", "read_model", "read_whole_model", "survey", "without_data"]
@@ -71,11 +72,14 @@ _COMPUTED = "inputs, initialisers and outputs of earlier nodes"
 
 
 def read_model(source: str | os.PathLike[str] | bytes | ModelProto) -> tuple[ModelProto, Home | None, str]:
-    """The model, where its data may lie, and how messages call it. A negative size of an axis, or one named "?", is any size."""
+    """The model, where its data may lie, and how messages call it. A negative size of an axis, or one named "?", is any size.
+
+    Nodes that are not in order are sorted.
+    """
     if isinstance(source, ModelProto):
-        return _with_open_sizes(source), None, "model"
+        return in_order(_with_open_sizes(source)), None, "model"
     if isinstance(source, bytes | bytearray | memoryview):
-        return _with_open_sizes(_parsed(bytes(source), "model")), None, "model"
+        return in_order(_with_open_sizes(_parsed(bytes(source), "model"))), None, "model"
     if not isinstance(source, str | os.PathLike):
         raise ArgumentError(
             message("ogive.onnx.load", f"the model is {described(source)}", "a path, bytes, an onnx.ModelProto")
@@ -86,7 +90,7 @@ def read_model(source: str | os.PathLike[str] | bytes | ModelProto) -> tuple[Mod
         raise ModelError(message(str(path), "it is not a regular file", "files on disk"))
     with found[0] as file:
         data = file.read()
-    return _with_open_sizes(_parsed(data, path.name)), Home.of(path), path.name
+    return in_order(_with_open_sizes(_parsed(data, path.name))), Home.of(path), path.name
 
 
 def read_whole_model(source: str | os.PathLike[str] | bytes | ModelProto) -> tuple[ModelProto, Home | None, str]:
@@ -332,10 +336,27 @@ def inferred_types(model: ModelProto) -> dict[str, ValueInfoProto]:
         bare.CopyFrom(model)
         del bare.functions[:]
         model = bare
+    if any(map(_never_ends, _nodes(model.graph))):
+        return {}
     with suppress(Exception):  # it fails on much that is valid, with errors of several kinds
         model = infer_shapes(model)
     infos = (*model.graph.value_info, *model.graph.output, *model.graph.input)
     return {info.name: info for info in infos if _declared_type(info) is not None}
+
+
+def _nodes(graph: onnx.GraphProto) -> Iterator[NodeProto]:
+    """The nodes of a graph and of the graphs inside of it."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            for inner in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):
+                yield from _nodes(inner)
+
+
+def _never_ends(node: NodeProto) -> bool:
+    """Whether ONNX's inference of shapes loops for ever: for two ellipses in a term of Einsum, which mean nothing."""
+    equations = (a.s for a in node.attribute if node.op_type == "Einsum" and a.name == "equation")
+    return any(term.count(b"...") > 1 for equation in equations for term in re.split(b",|->", equation))
 
 
 class _Builder:

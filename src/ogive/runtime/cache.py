@@ -32,7 +32,7 @@ from ogive.backends.link import IMPORTS, Image
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["decode", "encode", "folder", "key", "load", "load_note", "sha256", "store", "store_note"]
+__all__ = ["decode", "encode", "folder", "key", "load", "load_note", "sha256", "store", "store_note", "why_off"]
 
 
 def _sha256() -> Any:
@@ -99,11 +99,18 @@ def folder() -> Path | None:
 def _place() -> str | None:
     """The same as a text: calls wait for it, and to load pathlib takes 5 ms."""
     setting = os.environ.get("OGIVE_CACHE", "").strip()
-    return None if setting.lower() == "off" else _folder(setting)
+    return None if setting.lower() == "off" else _folder(setting)[0]
+
+
+def why_off() -> str:
+    """The reason for which no kernels are kept; "" where they are."""
+    setting = os.environ.get("OGIVE_CACHE", "").strip()
+    return "OGIVE_CACHE says so" if setting.lower() == "off" else _folder(setting)[1]
 
 
 @remember
-def _folder(setting: str) -> str | None:
+def _folder(setting: str) -> tuple[str | None, str]:
+    """The folder, or why there is none."""
     try:
         # Absolute from the first use on: a process may change its working folder.
         named = os.path.join(os.getcwd(), _expanded(setting)) if setting else _user_folder()
@@ -111,13 +118,15 @@ def _folder(setting: str) -> str | None:
         for each in (named, place):
             _make(each)
             if not _is_trusted(each):
-                return None
-    except (OSError, RuntimeError):  # read-only file system, no home, ...
-        return None
+                return None, "the folder belongs to others, or others may write to it"
+    except OSError as error:  # a read-only file system, ...
+        return None, f"the folder cannot be made: {error.strerror or error}"
+    except RuntimeError:
+        return None, "there is no home for it. Name a folder by OGIVE_CACHE"
     name, text = _TAG
     with contextlib.suppress(OSError), open(os.path.join(place, name), "x", encoding="ascii") as file:
         file.write(text)
-    return place
+    return place, ""
 
 
 def _expanded(path: str) -> str:

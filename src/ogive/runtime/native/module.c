@@ -61,7 +61,19 @@ static PyObject *x86_level(PyObject *module, PyObject *unused) {
     return PyLong_FromLong(ogive_x86_level());
 }
 
+/* Kernels take the lock of Python by PyGILState_Ensure, which waits for the main interpreter's state for ever in another one. */
+static PyObject *check_interpreter(PyObject *self, PyObject *unused) {
+    (void)self, (void)unused;
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_ImportError, "ogive: it was imported in a sub-interpreter; allowed: the main interpreter of a "
+                                           "process. Under mod_wsgi, set WSGIApplicationGroup %{GLOBAL}");
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
+    {"check_interpreter", check_interpreter, METH_NOARGS, "Raise ImportError in a sub-interpreter."},
     {"make_ufunc", (PyCFunction)(void (*)(void))ogive_make_ufunc, METH_VARARGS | METH_KEYWORDS,
      "make_ufunc(name, doc, inputs, outputs, loops, parameters, row_wise=False, identity=None, reorderable=False, "
      "reduces=False)\n--\n\n"
