@@ -23,7 +23,18 @@ from typing import cast
 from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.errors import FormulaError
-from ogive.expression import Format, Operation, Term, as_number, constant, formula_node, lift, node, vocabulary
+from ogive.expression import (
+    Expression,
+    Format,
+    Operation,
+    Term,
+    as_number,
+    constant,
+    formula_node,
+    lift,
+    node,
+    vocabulary,
+)
 from ogive.limits import is_infinite
 
 __all__ = [
@@ -413,8 +424,8 @@ def raised(a: object, b: object, modulus: object = None) -> Term:
     value = exponent.attribute
     if value == -1:
         return 1 / base
-    if value == 0.5:
-        return square_root(base)
+    if value == 0.5:  # of -0 IEEE 754's power is 0, and its root -0
+        return square_root(base if _is_never_minus_zero(base) else base + 0)
     if not (1 <= value <= 8 and value == int(value)):
         return power(base, exponent)
     product, squared, rest = None, base, int(value)
@@ -425,6 +436,24 @@ def raised(a: object, b: object, modulus: object = None) -> Term:
         squared = squared * squared
     assert product is not None
     return product
+
+
+def _is_never_minus_zero(n: Expression) -> bool:
+    """Whether a number is no zero with a sign by its formula: so are mean squares, and sums with a constant."""
+    if n.operation == ops.ADD:
+        is_moved = any(part.operation == ops.CONSTANT and part.attribute != 0 for part in n.operands)
+        return is_moved or any(map(_is_positive, n.operands))
+    return _is_positive(n)
+
+
+def _is_positive(n: Expression) -> bool:
+    """Whether a number is positive, or a zero without a sign, by its formula."""
+    if n.operation == ops.CONSTANT:
+        return bool(n.attribute > 0)
+    if n.operation in (ops.ADD, ops.DIVIDE, ops.MULTIPLY, ops.ROW_SUM):
+        is_square = n.operation == ops.MULTIPLY and n.operands[0] is n.operands[1]
+        return is_square or all(map(_is_positive, n.operands))
+    return n.operation in (ops.ABSOLUTE, ops.ROW_COUNT)
 
 
 def mod(a: object, b: object) -> Term:

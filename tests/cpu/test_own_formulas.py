@@ -355,3 +355,18 @@ def test_a_logarithm_of_a_sum_of_two_tensors(name: str, dtype: Any) -> None:
     assert own(x, y).tobytes() == getattr(ogive, name)(x, y).tobytes()
     slope = ogive.grad(own)(dtype(1), dtype(2))
     assert slope == ogive.grad(getattr(ogive, name))(dtype(1), dtype(2))
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_a_power_of_a_half_is_not_a_root_at_minus_zero(kind):
+    """IEEE 754's power of -0 is 0, and its root is -0. Mean squares and sums with a constant take the root as it is."""
+    x = np.array([-0.0, 0.0, 4.0], kind)
+    power = ogive.operator(lambda x: x**0.5)
+    assert np.signbit(power(x)).tolist() == [False, False, False]
+    assert power(x).tolist() == [0, 0, 2]
+    assert ogive.operator(lambda x: -(x**0.5))(x).tolist() == [0, 0, -2]
+    assert np.signbit(ogive.operator(lambda x: np.sqrt(x))(x)).tolist() == [True, False, False]
+    assert ogive.grad(power)(x).tolist() == [np.inf, np.inf, 0.25]
+    (plain,) = ogive.operator(lambda x: (x * x + 1e-5) ** 0.5).formula()
+    (root,) = ogive.operator(lambda x: np.sqrt(x * x + 1e-5)).formula()
+    assert plain is root

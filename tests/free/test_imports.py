@@ -85,6 +85,7 @@ MAY_IMPORT = {
         "containers",
         "explain",
         "expression",
+        "limits",
         "engine",
         "pickling",
         "signature",

@@ -4,7 +4,7 @@ A formula is a tree. `formula_of` makes it of Ogive's operators. `right` evaluat
 rounds both ends by hand. The judge shares nothing with Ogive: each operator's definition stands here once more, as its docstring
 states it, and derivatives follow from these definitions by dual numbers.
 
-    python -m tests.composed --seeds 0 100
+    python -m tests.compositions --seeds 0 100
 
 judges formulas and gradients in float16, bfloat16, float32 and float64, by the code of each x86-64 level that this machine runs, and
 prints how many results are wrong.
@@ -729,7 +729,7 @@ def judged(
         signature = next(s for s in op.signatures if all(t.name == kind for t in s.inputs))
         program = op.program(signature)
         for target in targets:
-            results = make_ufunc("composed", program, runnable_targets()[target])(*given)
+            results = make_ufunc("composition", program, runnable_targets()[target])(*given)
             results = np.asarray(results).astype(np.float64)
             counts["combinations"] += 1
             for i in known:

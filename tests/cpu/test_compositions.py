@@ -1,0 +1,129 @@
+"""Formulas drawn at random that compose the catalogue's operators and their derivatives: judged, and the same bits through every door.
+
+`python -m tests.compositions` judges as many as one likes.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive.backends.target import runnable_targets
+from tests import compositions
+from tests.inputs import assert_same_bits
+
+#: Some of the cases that are judged are no cases: a kink, a zero, a tie that no bits decide.
+LEAST_SHARE = 0.3
+
+TARGETS = [name for name in runnable_targets() if name.startswith(("x86-64", "aarch64"))]
+
+
+@pytest.mark.matrix(share=100)
+@pytest.mark.parametrize("kind", compositions.FORMATS)
+@pytest.mark.parametrize("seed", range(100_000, 100_100))
+def test_formulas(seed: int, kind: str) -> None:
+    _is_right(seed, kind, is_gradient=False)
+
+
+@pytest.mark.matrix(share=100)
+@pytest.mark.parametrize("kind", compositions.FORMATS)
+@pytest.mark.parametrize("seed", range(200_000, 200_050))
+def test_gradients(seed: int, kind: str) -> None:
+    _is_right(seed, kind, is_gradient=True)
+
+
+def _is_right(seed: int, kind: str, *, is_gradient: bool) -> None:
+    counts: Counter[str] = Counter()
+    with np.errstate(all="ignore"):
+        assert [*compositions.judged(seed, [kind], TARGETS, 12, counts, gradient=is_gradient)] == []
+
+
+def test_most_cases_are_judged() -> None:
+    decided = total = 0
+    for seed in range(100_000, 100_010):
+        tree, leaves = compositions.drawn(seed)
+        for values in zip(*compositions.operands(leaves, "float32", 4, seed), strict=True):
+            total += 1
+            try:
+                compositions.right(tree, list(map(float, values)), "float32")
+            except compositions.Skipped:
+                continue
+            decided += 1
+    assert decided >= LEAST_SHARE * total
+
+
+def test_the_judge_finds_what_is_wrong() -> None:
+    """A formula with another sign, and one with another last bit, are wrong."""
+    tree = ("neg", ("gelu", ("x0",)))
+    value, _ = compositions.right(tree, [2.0], "float32")
+    assert value == np.float32(-1.9544997361036416)
+    assert ogive.gelu(np.float32([2.0]))[0] == -value != np.nextafter(np.float32(-value), np.float32(2))
+    derivative, _ = compositions.right(tree, [0.5], "float64", 0)
+    slope = math.erfc(-0.5 / math.sqrt(2)) / 2 + 0.5 * math.exp(-0.125) / math.sqrt(2 * math.pi)
+    assert abs(derivative + slope) < 1e-15
+
+
+# ---- other doors
+
+
+def through_torch(op: Any, operands: list[np.ndarray], tmp_path: Path) -> np.ndarray:
+    torch = pytest.importorskip("torch")
+    wrapped = pytest.importorskip("ogive.torch").wrap(op)
+    return np.asarray(wrapped(*map(torch.from_numpy, operands)).numpy())
+
+
+def through_jax(op: Any, operands: list[np.ndarray], tmp_path: Path) -> np.ndarray:
+    jax = pytest.importorskip("jax")
+    wrapped = pytest.importorskip("ogive.jax").function(op)
+    return np.asarray(jax.jit(wrapped)(*map(jax.numpy.asarray, operands)))
+
+
+def through_opencl(op: Any, operands: list[np.ndarray], tmp_path: Path) -> np.ndarray:
+    cl, cla = pytest.importorskip("pyopencl"), pytest.importorskip("pyopencl.array")
+    able = [device for device in ogive.opencl.devices() if not device.why_not]
+    if not able:
+        pytest.skip("no OpenCL device that can compute (Debian: pocl-opencl-icd)")
+    queue = cl.CommandQueue(cl.Context([able[0].handle]))
+    function = ogive.opencl.function(op)
+    return np.asarray(function(*(cla.to_device(queue, x) for x in operands)).get())
+
+
+def through_c(op: Any, operands: list[np.ndarray], tmp_path: Path) -> np.ndarray:
+    """The exported functions' own test compares with the results of these kernels."""
+    if shutil.which("cc") is None:
+        pytest.skip("not installed: cc")
+    exported = ogive.export(op, "float32", name="composed", self_test=True)
+    for name, text in exported.files.items():
+        (tmp_path / name).write_bytes(text)
+    command = ["cc", "-O0", "-o", "composed_test", *(name for name in exported.files if name.endswith(".c"))]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    subprocess.run(["./composed_test"], cwd=tmp_path, check=True)
+    return np.asarray(op(*operands))
+
+
+DOORS: dict[str, Callable[..., np.ndarray]] = {
+    "torch": through_torch,
+    "jax": through_jax,
+    "opencl": through_opencl,
+    "c": through_c,
+}
+
+
+@pytest.mark.matrix(share=30)
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("seed", range(300_000, 300_030))
+def test_the_same_bits_through_every_door(seed: int, door: str, tmp_path: Path) -> None:
+    tree, leaves = compositions.drawn(seed)
+    op = ogive.operator(compositions.formula_of(tree, leaves))
+    operands = compositions.operands(leaves, "float32", 64, seed)
+    with np.errstate(all="ignore"):
+        assert_same_bits(DOORS[door](op, operands, tmp_path), op(*operands), *operands)
