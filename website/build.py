@@ -8,7 +8,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from website import api, operators
+from ogive.catalog import OPERATORS
+from website import api, boxes, gallery, operators
 from website.contents import write_navigation
 
 __all__ = ["build", "gather"]
@@ -28,7 +29,7 @@ def build(folder: Path, only: Sequence[str] | None = None) -> int:
 
     source = folder / "source"
     gather(source, only)
-    return main(
+    status = main(
         [
             *("-c", str(ROOT / "website")),
             *("-b", "html", "-W", "--keep-going", "-q"),
@@ -37,6 +38,8 @@ def build(folder: Path, only: Sequence[str] | None = None) -> int:
             str(folder / "html"),
         ]
     )
+    boxes.write_modules(folder / "html" / "_static" / "boxes", list(only or OPERATORS))
+    return status
 
 
 def gather(source: Path, only: Sequence[str] | None = None) -> None:
@@ -48,6 +51,7 @@ def gather(source: Path, only: Sequence[str] | None = None) -> None:
         (source / page).write_text(NOT_FOUND + text if page == "changelog.md" else text, encoding="utf-8")
     operators.write(source / "operators", only)
     (source / "api.md").write_text(api.page(), encoding="utf-8")
+    (source / "gallery.md").write_text(gallery.page(), encoding="utf-8")
     for path in [*source.glob("*.md"), *source.glob("tables/*.md")]:
         text = path.read_text(encoding="utf-8")
         text = _with_messages(text) if path.name == "troubleshooting.md" else text

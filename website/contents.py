@@ -8,10 +8,22 @@ __all__ = ["SECTIONS", "write_navigation"]
 
 #: Heading -> pages, as their files are called without ``.md``.
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Start": ("start-numpy", "torch", "onnx", "directml", "installing", "names"),
+    "Start": ("start-numpy", "torch", "onnx", "directml", "installing", "cheat-sheet", "recipes", "gallery", "names"),
     "Operators": ("operators/index",),
-    "Use": ("arrays", "own-operators", "gradients", "jax", "onnxruntime", "webnn", "export", "commands", "api"),
-    "Judge": ("accuracy", "performance", "judge"),
+    "Use": (
+        "arrays",
+        "own-operators",
+        "gradients",
+        "jax",
+        "onnxruntime",
+        "webnn",
+        "export",
+        "commands",
+        "accuracy",
+        "performance",
+        "api",
+    ),
+    "Judge": ("judge",),
     "Tables": (
         "tables/names",
         "tables/accuracy",
@@ -22,7 +34,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "tables/directml",
         "tables/detection",
     ),
-    "Help": ("troubleshooting", "glossary"),
+    "Help": ("faq", "troubleshooting", "glossary"),
     "Contribute": ("contributing", "architecture", "lowering", "changelog", "security"),
 }
 

@@ -19,6 +19,7 @@ from ogive.curves import drawing
 from ogive.directml.data import OPERATOR_TYPES, facts
 from ogive.operator import Operator
 from ogive.peers.peer_functions import PEERS
+from website.boxes import box
 from website.definition import definition
 from website.drawing import figure, thumbnail
 from website.latex import aligned, legend
@@ -106,6 +107,7 @@ def page(op: Operator) -> str:
         f"```{{index}} {', '.join(f'! {name}' for name in all_names(op))}\n```",
         _text(paragraphs[0]),
         *_definition(op),
+        *box(op, _sentence(op)),
         figure(drawing(op)),
         *map(_text, _remarks(paragraphs)),
         *_example(op.name, paragraphs),

@@ -74,16 +74,23 @@ def _belongs(row: Row, operator: str) -> bool:
 
 
 def _table(rows: Iterable[Row]) -> str:
-    rows = list(rows)
+    rows = sorted(rows, key=lambda row: (row["layout"] != "contiguous", row["elements"]))
     peers = [peer for peer in NAMES if any(peer in row["seconds"] for row in rows)]
     lines = [["elements", "Ogive", *(NAMES[peer] for peer in peers)]]
     for row in rows:
         seconds = row["seconds"]
         ours = seconds["ogive"]
-        cells = (f"{_time(seconds[p])} ({_times(seconds[p] / ours)})" if p in seconds else "" for p in peers)
+        cells = (_cell(seconds[p], ours) if p in seconds else "" for p in peers)
         lines.append([_size(row), f"**{_time(ours)}**", *cells])
     lines.insert(1, ["---", *["---:"] * (len(peers) + 1)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(seconds: float, ours: float) -> str:
+    """A peer's time and its ratio to ours; below 1, where the peer is faster, in another colour."""
+    ratio = _times(seconds / ours)
+    shown = f'<span class="og-slower">{ratio}</span>' if seconds < ours else ratio
+    return f"{_time(seconds)} ({shown})"
 
 
 def _time(seconds: float) -> str:

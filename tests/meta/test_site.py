@@ -8,9 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import ogive
 from ogive.catalog import OPERATORS
+from ogive.curves import drawing
 
 pytest.importorskip("sphinx", reason="Sphinx, which builds the site, is not installed (extra: site)")
 pytest.importorskip("myst_parser", reason="MyST, which the site is written in, is not installed (extra: site)")
@@ -20,7 +23,8 @@ from docutils.utils.math.latex2mathml import tex2mathml
 
 from benchmarks.kernels import current
 from benchmarks.tables import duration
-from website import links, operators
+from website import boxes, gallery, links, operators
+from website.boxes import can_compile
 from website.definition import definition
 from website.latex import aligned
 from website.speed import CHOICES, SECTIONS, figures, speed
@@ -256,3 +260,71 @@ def test_a_page_fits_a_screen(site, tmp_path, width):
     page.unlink()
     (wide,) = re.findall(r"<title>wide (\d+)</title>", done.stdout)
     assert int(wide) <= max(width, 500)  # a window of Chromium is at least 500 wide
+
+
+@pytest.mark.parametrize(
+    ("name", "operand", "expected"),
+    [("swish", -6.0, -0.0148357389), ("softplus", -20.0, 0.0), ("sigmoid", 0.0, 0.5), ("leaky_relu", -2.0, -0.02)],
+)
+def test_the_naive_formula_of_an_input_box(name, operand, expected):
+    """JavaScript's text, evaluated with Python's names for the same functions."""
+    import ctypes
+    import math
+
+    from website.naive import naive
+    from website.operators import _sentence
+
+    op = OPERATORS[name]
+    text = naive(_sentence(op), op.tensors, {p.name: p.default for p in op.parameters if not p.choices})
+    found = re.fullmatch(r"\((.*?) \? (.*?) : (.*)\)", text)
+    text = f"({found[2]}) if {found[1]} else ({found[3]})" if found else text
+    names = {"x": operand, "f": lambda value: ctypes.c_float(value).value, "Math": math}
+    assert eval(text, names) == pytest.approx(expected, rel=1e-6)
+
+
+def test_formulas_in_words_have_no_naive_form():
+    from website.naive import naive
+
+    assert naive("Hyperbolic tangent.", ["x"], {}) is None
+    assert naive("Sum: ``a + b``.", ["a", "b"], {}) is None
+    assert naive("Gamma: ``gamma(x)``.", ["x"], {}) is None
+
+
+@pytest.mark.skipif(not can_compile() or shutil.which("node") is None, reason="clang, lld or node is not installed")
+def test_the_module_of_an_input_box_has_the_bits_of_python(tmp_path):
+    boxes.write_modules(tmp_path, ["swish"])
+    x = np.float32([-6.0, 0.5, -100.0, np.inf])
+    script = """
+const fs = require("fs");
+WebAssembly.instantiate(fs.readFileSync(process.argv[1])).then(({ instance: { exports: m } }) => {
+  const base = Math.ceil(m.__heap_base.value / 64) * 64;
+  if (base + 256 > m.memory.buffer.byteLength) m.memory.grow(1);
+  new Uint32Array(m.memory.buffer, base, 4).set(process.argv.slice(2).map(Number));
+  m.y_float32(base, base + 128, 0, 4);
+  console.log([...new Uint32Array(m.memory.buffer, base + 128, 4)].join(" "));
+});
+"""
+    bits = [str(b) for b in x.view(np.uint32)]
+    command = ["node", "-e", script, str(tmp_path / "swish.wasm"), *bits]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert [int(b) for b in found] == ogive.swish(x).view(np.uint32).tolist()
+
+
+def test_tables_of_speed_are_in_the_order_of_size():
+    sizes = [
+        line.split("|")[1].strip() for line in "\n".join(speed("gelu")).splitlines() if line.startswith(("| 1", "| 6"))
+    ]
+    order = ["16", "1 Ki", "64 Ki", "1 Mi", "16 Mi"]
+    places = [order.index(size) for size in sizes if size in order]
+    assert places[: len(set(places))] == sorted(set(places))
+
+
+def test_steep_lines_have_no_gap_and_jumps_have_one():
+    for name, gaps in {"cbrt": 0, "tan": 4, "sign": 2, "floor": 8}.items():
+        curve = drawing(OPERATORS[name], with_derivative=False).curves[0]
+        assert np.isnan(curve.y).sum() == gaps, name
+
+
+def test_the_gallery_has_every_script():
+    text = gallery.page()
+    assert all(f"`examples/{path.name}`" in text for path in (ROOT / "examples").glob("*.py"))
