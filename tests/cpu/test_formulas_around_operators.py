@@ -93,7 +93,7 @@ def test_the_formula_is_right(name: str, kind: str) -> None:
         assert not found or known(name, form, kind), found
 
 
-@pytest.mark.matrix()
+@pytest.mark.matrix
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("name", "form"), [*KNOWN, *KNOWN_OF_DOUBLES])
 def test_what_is_known_to_be_wrong_is(name: str, form: str, kind: str) -> None:
