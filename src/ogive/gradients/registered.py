@@ -31,7 +31,7 @@ from ogive.formula import where
 from ogive.limits import is_infinite
 from ogive.operator import Operator
 
-__all__ = ["ROW_RULES", "RULES", "Rule", "is_of_catalogue", "register", "rules_of"]
+__all__ = ["ROW_RULES", "RULES", "Rule", "is_of_catalogue", "of_largest", "register", "rules_of"]
 
 Rule = Callable[..., Any]
 
@@ -246,11 +246,11 @@ def _softmax(gradient: Any, x: Any) -> Any:
     largest = f.row_max(x)
     e = f.exp(x - largest)
     every = f.row_sum(e)
-    beside = gradient - _of_largest(gradient, x, largest)
+    beside = gradient - of_largest(gradient, x, largest)
     return e / every * (beside - f.row_sum(beside * e) / every)
 
 
-def _of_largest(gradient: Any, x: Any, largest: Any) -> Any:
+def of_largest(gradient: Any, x: Any, largest: Any) -> Any:
     """The gradient of the largest element, the greatest one where there are several; 0 where that is vast."""
     found = f.row_max(where(f.equal(x, largest), gradient, -VAST))
     return where(f.absolute(found) < VAST, found, 0)
@@ -318,7 +318,7 @@ def _log_softmax(gradient: Any, x: Any) -> Any:
     """
     largest = f.row_max(x)
     is_largest = f.equal(x, largest)
-    common = _of_largest(gradient, x, largest)
+    common = of_largest(gradient, x, largest)
     e = f.exp(x - largest)
     every, others = f.row_sum(e), f.row_sum(where(is_largest, 0, e))
     own = where(is_largest, gradient - common, gradient)

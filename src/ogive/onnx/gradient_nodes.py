@@ -17,6 +17,7 @@ from ogive import formula as f
 from ogive.catalog import OPERATORS
 from ogive.errors import ModelError, UnsupportedError, message
 from ogive.gradients import vjp
+from ogive.gradients.registered import of_largest
 from ogive.onnx.data_types import element_types
 from ogive.onnx.elementwise import from_catalogue, wrong_types
 from ogive.onnx.node import OnnxNode
@@ -93,10 +94,24 @@ def _leaky_relu() -> Operator:
     return leaky_relu_grad
 
 
+def _beside_largest(gradient: Any, result: Any, largest: Any) -> tuple[Any, Any, Any, Any]:
+    """The largest elements, how many there are, a gradient of theirs, and the gradients beside that."""
+    is_largest = f.equal(result, largest)
+    common = of_largest(gradient, result, largest)
+    own = f.where(is_largest, gradient - common, gradient)
+    return is_largest, f.row_sum(f.where(is_largest, 1, 0)), common, own
+
+
 def _softmax() -> Operator:
     @row_operator
     def softmax_grad(gradient: Any, result: Any) -> Any:
-        return result * (gradient - f.row_sum(gradient * result))
+        """``result * (gradient - sum(gradient * result))``; that of a largest share next to 1 without a cancellation."""
+        largest = f.row_max(result)
+        is_largest, count, common, own = _beside_largest(gradient, result, largest)
+        beside = f.row_sum(own * result)
+        rest = f.where(f.equal(count, 1), 1 - largest, 1 - count * largest)
+        of_a_largest = own + (common * rest - beside)
+        return result * f.where(is_largest, of_a_largest, gradient - (common * (count * largest) + beside))
 
     return softmax_grad
 
@@ -104,7 +119,12 @@ def _softmax() -> Operator:
 def _log_softmax() -> Operator:
     @row_operator
     def log_softmax_grad(gradient: Any, result: Any) -> Any:
-        return gradient - np.exp(result) * f.row_sum(gradient)
+        """``gradient - exp(result) * sum(gradient)``; that of a largest share next to 1 without a cancellation."""
+        share, largest = np.exp(result), f.row_max(result)
+        is_largest, count, common, own = _beside_largest(gradient, result, largest)
+        rest = f.where(f.equal(count, 1), -np.expm1(largest), 1 - count * np.exp(largest))
+        of_a_largest = own + (common * rest - share * f.row_sum(own))
+        return f.where(is_largest, of_a_largest, gradient - share * f.row_sum(gradient))
 
     return log_softmax_grad
 
