@@ -1,12 +1,14 @@
 """Results of Ogive, PyTorch and NumPy beside the exact ones, with the time they take: python examples/why.py.
 
 200-bit arithmetic of python-flint decides which results are right. PyTorch is left out where it is not installed.
+Times are of this processor, which is named: others have other ratios.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import subprocess
 import sys
 import time
@@ -123,6 +125,15 @@ def digest(target: str = "") -> str:
     return done.stdout.strip() or "not on this machine"
 
 
+def processor() -> str:
+    """Its name, as far as the system says it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
 def main() -> None:
     ogive.set_num_threads(1)
     ends = np.float32([-6, -np.inf])
@@ -131,7 +142,8 @@ def main() -> None:
         torch.set_num_threads(1)
         theirs = torch.nn.functional.gelu(torch.from_numpy(np.resize(ends, 32)))
         print("{:>32} {:.7g}, {:.7g}".format(f"PyTorch {torch.__version__}", *theirs[:2].tolist()))
-    print(f"\n{'float32':18}{'':10}{'wrong of 4,096':>14}{'largest error':>16}{'ns an element':>16}")
+    print(f"\n{processor()}, one thread, {X.size:,} elements")
+    print(f"{'float32':18}{'':10}{'wrong of 4,096':>14}{'largest error':>16}{'ns an element':>16}")
     for name, by, wrong, largest, spent in rows():
         print(f"{name:18}{by:10}{wrong:14,}{largest:12.3g} ULP{spent:16.2f}")
     print("\nSHA-256 of 8,388,608 results, expected on every machine:", DIGEST)

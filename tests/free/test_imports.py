@@ -87,6 +87,7 @@ MAY_IMPORT = {
         "expression",
         "limits",
         "engine",
+        "limits",
         "pickling",
         "signature",
         "trace",
