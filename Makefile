@@ -2,7 +2,7 @@
 PYTHON ?= .venv/bin/python
 export PATH := $(dir $(abspath $(PYTHON))):$(PATH)
 
-.PHONY: help develop lint types stubs pages programs warnings test test-quick test-all mutants check sanitize aarch64 free-threaded export opencl site links
+.PHONY: help develop lint types stubs pages programs warnings test test-quick test-all mutants check fuzz failures soak coverage analyze sanitize aarch64 free-threaded export opencl site links
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +51,24 @@ mutants:  ## which tests notice that code is wrong at one place; nothing else ma
 
 test-all:  ## these, the slow tests, and every type and target of each operator
 	$(PYTHON) -m pytest -q -n auto --matrices=whole tests --pyargs ogive
+
+# Harnesses of tests/hostile. `make fuzz SECONDS=600 TARGETS=onnx`, `make soak SECONDS=660`, `make failures POINTS=60`.
+TARGETS ?= onnx dxdispatch webnn results cache packs pickles
+
+fuzz:  ## damaged input for every reader, a minute each (needs atheris)
+	for target in $(TARGETS); do $(PYTHON) -m tests.hostile.fuzz $$target --seconds $(or $(SECONDS),60) || exit 1; done
+
+failures:  ## every allocation of many calls fails once, and so do the cache's files (Linux, glibc, GCC)
+	$(PYTHON) -m tests.hostile.failures --points $(or $(POINTS),50)
+
+soak:  ## ten threads with forks and signals, results bit by bit, a minute or as long as asked
+	$(PYTHON) -m tests.hostile.soak --seconds $(or $(SECONDS),60)
+
+coverage:  ## which lines of the native extension the tests about C never run (Linux, GCC)
+	$(PYTHON) -m tools.native_coverage $(TESTS)
+
+analyze:  ## the C code under GCC's and Clang's analyzers, and the model of the thread pool under spin, where they are there
+	.ci/analyze
 
 check:  ## everything that CI does, from a fresh .venv
 	.ci/run

@@ -266,6 +266,10 @@ def test_arguments_without_meaning(text, values):
     assert all(np.array_equal(arrays[name], array) for name, array in before.items())
 
 
+#: A value for an attribute of each type.
+SIMPLE = {"INT": 1, "INTS": [1, 1], "FLOAT": 1.0, "FLOATS": [1.0], "STRING": "a", "STRINGS": ["a"]}
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a child finds out what ends a process")
 def test_inference_ends_no_process():
     """ONNX's inference is C++, and looks at the types of inputs that may have none: of every operator, with and without inputs."""
@@ -273,14 +277,17 @@ def test_inference_ends_no_process():
     for name in sorted({schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain}):
         schema = onnx.defs.get_schema(name)
         for inputs in ([], [f"x{i}" for i in range(max(schema.min_input, 1))]):
-            node = onnx.helper.make_node(name, inputs, [f"y{i}" for i in range(max(schema.min_output, 1))])
-            model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", [], []))
-            models[name, bool(inputs)] = model
+            for has_attributes in (False, True):
+                values = {key: SIMPLE.get(a.type.name) for key, a in schema.attributes.items() if has_attributes}
+                given = {key: value for key, value in values.items() if value is not None}
+                node = onnx.helper.make_node(name, inputs, [f"y{i}" for i in range(max(schema.min_output, 1))], **given)
+                model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", [], []))
+                models[name, bool(inputs), has_attributes] = model
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(reader)
-        for (name, _), model in models.items():
+        for (name, *_), model in models.items():
             os.write(writer, f"{name} ".encode())
             with contextlib.suppress(Exception):
                 infer_shapes(model)

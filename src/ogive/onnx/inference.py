@@ -10,7 +10,7 @@ from onnx import ModelProto, NodeProto
 __all__ = ["CRASHING", "infer_shapes"]
 
 #: Operators with which the inference of onnx 1.23 ends the process: it looks at the type of an input that has none.
-CRASHING = frozenset({"RegexFullMatch"})
+CRASHING = frozenset({"EyeLike", "RegexFullMatch"})
 
 
 def infer_shapes(model: ModelProto, *, data_prop: bool = False) -> ModelProto:

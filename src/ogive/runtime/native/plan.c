@@ -554,7 +554,7 @@ static PyObject *take_workspace(OgivePlan *self, const run_shape *shape, unsigne
     PyObject *found = NULL;
     int failed = 0;
     OGIVE_LOCK(self);
-    if (!PyArray_CompareLists(dims, self->idle_dims, ndim)) {
+    if (ndim > 0 && !PyArray_CompareLists(dims, self->idle_dims, ndim)) {
         memcpy(self->idle_dims, dims, sizeof(npy_intp) * (size_t)ndim);
         ++self->generation;
         failed = PyList_SetSlice(self->idle, 0, PyList_GET_SIZE(self->idle), NULL) < 0;
