@@ -111,6 +111,7 @@ __all__ = [
     "mod",
     "modf",
     "nan_to_num",
+    "ndtr",
     "normal_tail",
     "of_one",
     "pi",
@@ -140,6 +141,7 @@ __all__ = [
     "sinc",
     "sinh",
     "smaller",
+    "softplus",
     "sqrt",
     "square",
     "square_root",
@@ -530,6 +532,17 @@ def logaddexp2(a: object, b: object) -> Term:
     """
     a, b = as_number(lift(a)), as_number(lift(b))
     return where(a == b, a + 1, larger(a, b) + log1p(exp2(-absolute(a - b))) / log_2)
+
+
+def softplus(x: object) -> Term:
+    """``log(1 + exp(x))`` without overflow on the way."""
+    x = as_number(lift(x))
+    return larger(x, 0) + log1p(exp(-absolute(x)))
+
+
+def ndtr(x: object) -> Term:
+    """``(1 + erf(x / sqrt(2))) / 2``, the standard normal distribution function, accurate in both tails."""
+    return normal_tail(-lift(x))
 
 
 def row_log_sum_exp(x: object) -> Term:

@@ -18,15 +18,30 @@ import numpy as np
 
 from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, ElementType
-from ogive.expression import Expression, Format, Term, constant, node, walk
+from ogive.expression import Expression, Format, Term, constant, lift, node, walk
 
-__all__ = ["given", "is_infinite", "overflow_of", "stored_in", "with_limits"]
+__all__ = ["at_infinities", "given", "is_infinite", "overflow_of", "stored_in", "with_limits"]
 
 
 def is_infinite(x: Term) -> Term:
     """Whether a number is an infinity by its formula, and not merely larger than the element type has room for."""
     size = node(ops.ABSOLUTE, (x,), None, Format.NUMBER)
     return cast(Term, node(ops.EQUAL, (size, constant(math.inf)), None, Format.TRUTH))
+
+
+def at_infinities(value: Term, x: Term, *, below: object = None, above: object = None) -> Term:
+    """A value that depends on x, and its limits where x is -inf and inf by its formula. None: the value itself.
+
+    >>> import numpy as np, ogive
+    >>> from ogive.formula import exp
+    >>> ogive.operator(lambda x: at_infinities(x * exp(x), x, below=-0.0))([-np.inf, 0.0])
+    array([-0.,  0.])
+    """
+    for end, limit in ((math.inf, above), (-math.inf, below)):
+        if limit is not None:
+            is_there = node(ops.EQUAL, (x, constant(end)), None, Format.TRUTH)
+            value = cast(Term, node(ops.SELECT, (is_there, lift(limit), value), None, Format.NUMBER))
+    return value
 
 
 def stored_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -> ElementType:

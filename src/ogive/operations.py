@@ -399,6 +399,15 @@ SELECT = Operation(
     in_formulas=lambda n: n.operands[0].format is Format.TRUTH and _selects(n),
 )
 
+#: In lowering: a number that is only nearly the one that the formula means. Its attribute says how nearly, as a share.
+APPROXIMATION = Operation(
+    "approximation",
+    1,
+    in_formulas=lambda n: is_number(n) and isinstance(n.attribute, float),
+    never_makes_nan=True,
+    cost=0.0,
+)
+
 # ---- arithmetic. On machine integers it wraps around
 
 ADD = Operation(

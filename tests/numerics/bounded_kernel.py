@@ -200,8 +200,9 @@ def exactly(root: Expression, *numbers: float) -> Any:
         if name == "input":
             done[current] = arb(numbers[current.attribute])
         elif name == "constant":
-            value = Fraction(current.attribute)
-            done[current] = arb(value.numerator) / arb(value.denominator)
+            is_finite = math.isfinite(current.attribute)
+            value = Fraction(current.attribute) if is_finite else None
+            done[current] = arb(current.attribute) if value is None else arb(value.numerator) / arb(value.denominator)
         elif name == "select":
             done[current] = None if values[0] is None else values[1] if values[0] else values[2]
         elif any(value is None for value in values):

@@ -1,7 +1,7 @@
 """The activation operators: a formula each, with what both standards call it.
 
-A formula is the standards' mathematics in a form that neither overflows nor cancels on the way; what all have
-in common (types, parameters, errors) is added to their docstrings by `Operator`.
+A formula is the standards' mathematics, by functions in which nothing cancels: ``x * ndtr(x)``. Lowering knows how to compute it.
+What all have in common (types, parameters, errors) is added to their docstrings by `Operator`.
 
 Where a formula has a limit at an infinity but evaluates to NaN there (``-inf * 0``, ``inf / inf``), the limit is
 given: a large finite argument gives the same, and one overflow upstream must not poison a whole tensor.
@@ -16,21 +16,14 @@ from ogive import formula as f
 from ogive.catalog.glu_halves import of_halves
 from ogive.dtypes import NUMBERS
 from ogive.formula import where
+from ogive.limits import at_infinities
 from ogive.operator import operator
 from ogive.signature import NONZERO
-
-#: Far beyond the argument at which exp() is zero times any number, in every format.
-FAR = 2000
-
-
-def _softplus_tail(u: Any) -> Any:
-    """``log(1 + exp(u)) - max(u, 0)``."""
-    return f.log1p(f.exp(-f.absolute(u)))
 
 
 def gated(x: Any, u: Any) -> Any:
     """``x / (1 + exp(-u))``. Where the gate is closed the result is a zero with the sign of x, also at infinity."""
-    return where(u < -FAR, f.copy_sign(0, x), x) * f.logistic(u)
+    return at_infinities(x * f.logistic(u), u, below=f.copy_sign(0, x))
 
 
 @operator(constraints={"alpha": NONZERO}, onnx="Celu", directml="ACTIVATION_CELU")
@@ -82,7 +75,8 @@ def gelu(x: Any, *, approximate: Literal["none", "tanh"] = "none") -> Any:
     """Gaussian error linear unit: ``0.5 * x * (1 + erf(x / sqrt(2)))``.
 
     With ``approximate="tanh"``: ``0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``. Both keep
-    their relative accuracy in the negative tail, where 1 + erf and 1 + tanh cancel; the limit at -inf is -0.
+    their relative accuracy in the negative tail, where 1 + erf and 1 + tanh cancel: half of these are the distribution
+    function of x, and the logistic function of twice the angle. The limit at -inf is -0.
 
     Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -0; largest -> largest; -largest -> -0;
     smallest -> formula; -smallest -> formula.
@@ -95,14 +89,9 @@ def gelu(x: Any, *, approximate: Literal["none", "tanh"] = "none") -> Any:
     Source: DirectML DML_ACTIVATION_GELU_OPERATOR_DESC (5_1, the exact form); ONNX Gelu-20.
     """
     if approximate == "none":
-        # x Phi(x) as what it is less than x, and for negative x less than zero (-0, which remains where nothing is
-        # subtracted). Beyond 40 that is nothing in every format; inf * 0 never forms.
-        a = f.minimum(abs(x), 40)
-        return f.maximum(x, -0.0) - a * f.normal_tail(a)
-    # 1 + tanh(u) is 2 / (1 + exp(-2 u)). Beyond 40 nothing changes, and the cube does not overflow.
-    inner = f.minimum(f.maximum(x, -40), 40)
-    u = inner * (2 * f.square_root(2 / f.pi) * (1 + 0.044715 * (inner * inner)))
-    return f.maximum(x, -40) * f.logistic(u)
+        return at_infinities(x * f.ndtr(x), x, below=-0.0)
+    u = f.square_root(2 / f.pi) * (x + 0.044715 * x**3)
+    return at_infinities(x * f.logistic(2 * u), x, below=-0.0)
 
 
 @operator(onnx="HardSigmoid", directml="ACTIVATION_HARD_SIGMOID")
@@ -192,10 +181,7 @@ def linear(x: Any, *, alpha: Any = 1.0, beta: Any = 0.0) -> Any:
 
 @operator(onnx="Mish")
 def mish(x: Any) -> Any:
-    """Self-regularised activation: ``x * tanh(log(1 + exp(x)))``.
-
-    With e = exp(-abs(x)) that is ``x e (2 + e) / (2 + 2 e + e**2)`` for negative x and
-    ``x (1 + 2 e) / (1 + 2 e + 2 e**2)`` for the others: nothing cancels. The limit at -inf is -0.
+    """Self-regularised activation: ``x * tanh(log(1 + exp(x)))``. The limit at -inf is -0.
 
     Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -0; largest -> largest; -largest -> -0;
     smallest -> smallest; -smallest -> -smallest.
@@ -205,11 +191,7 @@ def mish(x: Any) -> Any:
 
     Source: ONNX Mish-18, Mish-22.
     """
-    e = f.exp(-f.absolute(x))
-    is_negative = x < 0
-    numerator = where(is_negative, e * (2 + e), 1 + 2 * e)
-    denominator = where(is_negative, 2 + 2 * e + e * e, 1 + 2 * e + 2 * (e * e))
-    return f.maximum(x, -FAR) * (numerator / denominator)
+    return at_infinities(x * f.tanh(f.softplus(x)), x, below=-0.0)
 
 
 @operator(directml="ACTIVATION_HARD_SWISH")
@@ -245,10 +227,7 @@ def parametric_softplus(x: Any, *, alpha: Any, beta: Any) -> Any:
 
     Source: DirectML DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC (1_0).
     """
-    u = beta * x
-    rises = where(u > 0, alpha * beta * x, 0) + alpha * _softplus_tail(u)
-    # log(1 + e) is e there, and keeps its precision where it is subnormal and the product is not.
-    return where(u < -80, alpha * f.exp(-f.absolute(u)), rises)
+    return alpha * f.softplus(beta * x)
 
 
 @operator(types=NUMBERS, onnx="PRelu", directml="ACTIVATION_PARAMETERIZED_RELU")
@@ -396,10 +375,7 @@ def softplus(x: Any, *, steepness: Any = 1.0) -> Any:
 
     Source: DirectML DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC (1_0); ONNX Softplus-1, Softplus-22.
     """
-    u = steepness * x
-    rises = where(u > 0, x, 0) + _softplus_tail(u) / steepness
-    # log(1 + e) is e there, and keeps its precision where it is subnormal and the quotient is not.
-    return where(u < -80, f.exp(-f.absolute(u)) / steepness, rises)
+    return f.softplus(steepness * x) / steepness
 
 
 @operator(onnx="Softsign", directml="ACTIVATION_SOFTSIGN")
@@ -414,8 +390,7 @@ def softsign(x: Any) -> Any:
 
     Source: DirectML DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC (1_0); ONNX Softsign-1, Softsign-22.
     """
-    # Beyond 2**60 the quotient rounds to 1 in every format; inf / inf never forms.
-    return where(f.absolute(x) > 2**60, f.copy_sign(1, x), x / (1 + f.absolute(x)))
+    return at_infinities(x / (1 + abs(x)), x, below=-1, above=1)
 
 
 @of_halves(onnx="SwiGLU")
@@ -432,11 +407,7 @@ def swiglu(a: Any, b: Any, *, alpha: Any = 1.0) -> Any:
 
     Source: ONNX SwiGLU-28.
     """
-    u = alpha * a
-    # Near zero the gate is 1/2 + u/4, which decides ties; a * gate may underflow there where the result does not, and
-    # a * b may overflow.
-    half = where(f.absolute(b) > 1, b * 0.5 * a, a * b * 0.5)
-    return where(f.absolute(u) < 2.0**-60, half * (1 + u * 0.5), gated(a, u) * b)
+    return gated(a, alpha * a) * b
 
 
 @operator(onnx="Swish", directml="ACTIVATION_SWISH")

@@ -209,11 +209,7 @@ def log1mexp(x: Any) -> Any:
 
     Source: JAX log1mexp; M. Maechler, "Accurately Computing log(1 - exp(-|a|))" (2012).
     """
-    # log1p(-e) is -e there, and keeps its precision where it is subnormal.
-    # Below zero all are NaN, and the exponential does not overflow.
-    opposite = -f.maximum(x, -1)
-    e = f.exp(opposite)
-    return f.where(x > 80, -e, f.where(x < 0.6875, f.log(-f.expm1(opposite)), f.log1p(-e)))
+    return f.log1p(-f.exp(-x))
 
 
 @operator
@@ -287,8 +283,7 @@ def logit(x: Any) -> Any:
 
     Source: SciPy, PyTorch and JAX logit.
     """
-    is_near = f.absolute(x - 0.5) < 0.25
-    return f.where(is_near, 2 * f.atanh(2 * x - 1), f.log(x / (1 - x)))
+    return f.log(x / (1 - x))
 
 
 @operator
@@ -302,7 +297,7 @@ def ndtr(x: Any) -> Any:
 
     Source: SciPy, PyTorch and JAX ndtr.
     """
-    return f.normal_tail(-x)
+    return f.ndtr(x)
 
 
 @operator(types=(*NUMBERS, BOOLEAN), result=BOOLEAN)

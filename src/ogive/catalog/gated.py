@@ -6,27 +6,10 @@ from typing import Any, Literal
 
 from ogive.catalog import activations
 from ogive.catalog.glu_halves import of_halves
-from ogive.formula import absolute, copy_sign, exp, log_2, log_ndtr, maximum, minimum, where
+from ogive.formula import isnan, where
 
 
-def _gated_by_gelu(a: Any, b: Any, approximate: str, far_below: float) -> Any:
-    """``gelu(a) * b``, with the logarithm of gelu(a) far below: there it is too small for most formats, the result is not."""
-    gate = activations.gelu.function(a, approximate=approximate)
-    product = gate * b
-    if approximate == "none":
-        near = maximum(a, -activations.FAR)
-        product = where(a < far_below, near * 0.5 * exp(log_ndtr(near) + log_2) * b, product)
-    # Near zero the gate is 1/2 and a little more or less, which decides ties; gelu(a) may underflow there where the result
-    # does not.
-    return where(absolute(a) < 2.0**-60, a * b * 0.5 * (1 + a), product)
-
-
-def _long_geglu(a: Any, b: Any, *, approximate: Literal["none", "tanh"] = "none") -> Any:
-    """In float64 the logarithm would lose bits above -37, and gelu(a) does not underflow there."""
-    return _gated_by_gelu(a, b, approximate, -37)
-
-
-@of_halves(doubles=_long_geglu)
+@of_halves()
 def geglu(a: Any, b: Any, *, approximate: Literal["none", "tanh"] = "none") -> Any:
     """Gated linear unit with a GELU gate: ``gelu(a) * b``, rounded once.
 
@@ -41,7 +24,7 @@ def geglu(a: Any, b: Any, *, approximate: Literal["none", "tanh"] = "none") -> A
 
     Source: N. Shazeer, "GLU Variants Improve Transformer" (2020), arXiv 2002.05202.
     """
-    return _gated_by_gelu(a, b, approximate, -5)
+    return activations.gelu.function(a, approximate=approximate) * b
 
 
 @of_halves()
@@ -62,10 +45,7 @@ def glu(a: Any, b: Any) -> Any:
 
     Source: PyTorch glu, JAX and Keras glu; Y. Dauphin and others (2016), arXiv 1612.08083.
     """
-    # Below -60 the gate is exp(b) in every format; half of a leaves room for its mantissa.
-    closed = copy_sign(minimum(absolute(a), 0), a)  # keeps NaN
-    closing = where(b < -activations.FAR, closed, a) * 0.5 * exp(maximum(b, -activations.FAR) + log_2)
-    return where(b < -60, closing, a / (1 + exp(-b)))
+    return where(isnan(a), a, activations.gated(a, b))
 
 
 @of_halves()

@@ -79,12 +79,10 @@ class OfHalves(Operator):
         return array[(*before, slice(None, length // 2))], array[(*before, slice(length // 2, None))]
 
 
-def of_halves(
-    *, onnx: str | None = None, doubles: Callable[..., Any] | None = None
-) -> Callable[[Callable[..., Any]], OfHalves]:
-    """Make an operator of a formula of two tensors; ``doubles`` is that of float64 where it is another one."""
+def of_halves(*, onnx: str | None = None) -> Callable[[Callable[..., Any]], OfHalves]:
+    """Make an operator of a formula of two tensors."""
 
     def signatures(tensors: tuple[str, ...]) -> Iterable[Signature]:
         return [Signature((t,) * len(tensors), (t,)) for t in in_order(FLOATS)]
 
-    return lambda function: OfHalves(function, signatures, {}, doubles=doubles, onnx=onnx)
+    return lambda function: OfHalves(function, signatures, {}, onnx=onnx)

@@ -1,7 +1,7 @@
 """Activations that neither standard has: those of PyTorch, JAX and Keras, and of papers that models follow.
 
-They keep the rules of the standards' activations (ogive.catalog.activations): nothing overflows or cancels on the way
-where the result does not, and a limit at an infinity is given.
+They keep the rules of the standards' activations (ogive.catalog.activations): a formula is the definition, and a limit at an
+infinity is given.
 """
 
 from __future__ import annotations
@@ -9,22 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from ogive import formula as f
-from ogive.catalog.activations import FAR
 from ogive.formula import where
+from ogive.limits import at_infinities
 from ogive.operator import operator
 from ogive.signature import NONZERO, NOT_NEGATIVE
-
-#: x - tanh(x) is x**3 N(x**2) / D(x**2) below 1, to 71 bits: the tenth convergent of the continued fraction of tanh. All
-#: coefficients are positive, so that nothing cancels.
-TANHSHRINK_ABOVE = (4583103525, 349188840, 6891885, 42900, 65)
-TANHSHRINK_BELOW = (13749310575, 6547290750, 413513100, 7567560, 45045, 66)
-
-
-def _polynomial(x: Any, coefficients: tuple[int, ...]) -> Any:
-    value: Any = coefficients[-1]
-    for coefficient in reversed(coefficients[:-1]):
-        value = value * x + coefficient
-    return value
 
 
 @operator
@@ -57,9 +45,7 @@ def log_sigmoid(x: Any) -> Any:
 
     Source: PyTorch logsigmoid, JAX and Keras log_sigmoid, SciPy log_expit.
     """
-    e = f.exp(-f.absolute(x))
-    # log1p(e) is e there, and keeps its precision where it is subnormal.
-    return where(x > 80, -e, f.minimum(x, -0.0) - f.log1p(e))
+    return -f.softplus(-x)
 
 
 @operator
@@ -74,12 +60,7 @@ def serf(x: Any) -> Any:
 
     Source: S. Nag and M. Bhattacharyya, "SERF" (2021), arXiv 2108.09598.
     """
-    near = f.maximum(x, -FAR)
-    e = f.exp(-f.absolute(near))
-    # erf(u) is 2 u / sqrt(pi) there, and u is exp(x).
-    tail = near * (e * (2 / f.square_root(f.pi)))
-    # Beyond 30 erf is 1 in every format.
-    return where(x < -80, tail, near * f.erf(f.minimum(f.maximum(near, 0), 30) + f.log1p(e)))
+    return at_infinities(x * f.erf(f.softplus(x)), x, below=-0.0)
 
 
 @operator(constraints={"alpha": NONZERO})
@@ -94,10 +75,8 @@ def snake(x: Any, *, alpha: Any = 1.0) -> Any:
 
     Source: L. Ziyin, T. Hartwig and M. Ueda, "Neural Networks Fail to Learn Periodic Functions" (2020), arXiv 2006.08195.
     """
-    # Beyond 2**54 the wave is nothing beside x in every format; the sine of infinity never forms.
-    u = alpha * x
-    wave = f.sin(u)
-    return where(f.absolute(u) > 2**54, x, x + wave * wave / alpha)
+    wave = f.sin(alpha * x)
+    return at_infinities(x + wave * wave / alpha, x, below=x, above=x)
 
 
 @operator(constraints={"cap": NONZERO})
@@ -148,7 +127,7 @@ def sparse_sigmoid(x: Any) -> Any:
 
 @operator(constraints={"b": NOT_NEGATIVE})
 def squareplus(x: Any, *, b: Any = 4.0) -> Any:
-    """Algebraic softplus: ``(x + sqrt(x * x + b)) / 2``, without cancellation where x is negative.
+    """Algebraic softplus: ``(x + sqrt(x * x + b)) / 2``, without cancellation where x is negative. The limit at -inf is 0.
 
     Special cases: nan -> nan; 0 -> 1; -0 -> 1; inf -> inf; -inf -> 0; largest -> largest; smallest -> 1; -smallest ->
     1.
@@ -158,8 +137,7 @@ def squareplus(x: Any, *, b: Any = 4.0) -> Any:
 
     Source: JAX squareplus, Keras squareplus; J. T. Barron (2021), arXiv 2112.11687.
     """
-    length = f.hypot(x, f.square_root(b))
-    return where(x < 0, b * 0.25 / (length * 0.5 - x * 0.5), x * 0.5 + length * 0.5)
+    return at_infinities((x + f.square_root(x * x + b)) / 2, x, below=0)
 
 
 @operator
@@ -180,7 +158,7 @@ def star_relu(x: Any, *, scale: Any = 0.8944, bias: Any = -0.4472) -> Any:
 
 @operator
 def tanhshrink(x: Any) -> Any:
-    """Difference from the hyperbolic tangent: ``x - tanh(x)``, without cancellation near zero.
+    """Difference from the hyperbolic tangent: ``x - tanh(x)``, without cancellation near zero. A zero keeps its sign.
 
     Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -inf; largest -> largest; -largest -> -largest;
     smallest -> 0; -smallest -> -0.
@@ -190,9 +168,7 @@ def tanhshrink(x: Any) -> Any:
 
     Source: PyTorch tanhshrink, Keras tanh_shrink.
     """
-    square = x * x
-    near = _polynomial(square, TANHSHRINK_ABOVE) / _polynomial(square, TANHSHRINK_BELOW)
-    return where(f.absolute(x) < 1, x * (square * near), x - f.tanh(x))
+    return f.copy_sign(x - f.tanh(x), x)
 
 
 @operator
@@ -209,6 +185,5 @@ def xielu(x: Any, *, alpha_p: Any = 0.8, alpha_n: Any = 0.8, beta: Any = 0.5) ->
 
     Source: A. H. Huang and I. Schlag, "Deriving Activation Functions Using Integration" (2024), arXiv 2411.13010.
     """
-    # Near zero the exponential is its series, whose second power is less than all formats can tell.
-    parabola = where(x > 0, alpha_p, 0.5 * alpha_n) * x * x + beta * x
-    return where(x > -(2.0**-70), parabola, alpha_n * f.expm1(x) + (beta - alpha_n) * x)
+    below = at_infinities(alpha_n * (f.expm1(x) - x) + beta * x, x, below=(beta - alpha_n) * x)
+    return where(x > 0, alpha_p * x * x + beta * x, below)

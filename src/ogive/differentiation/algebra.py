@@ -177,7 +177,11 @@ def matched(pattern: Expression, root: Expression) -> dict[Expression, Expressio
 
 
 #: The functions that Python computes where a formula is called with numbers for its parameters.
-_COMPUTED: dict[str, Callable[..., Term]] = {"negate": negative, "multiply": multiply}
+_COMPUTED: dict[str, Callable[..., Term]] = {
+    "negate": negative,
+    "multiply": multiply,
+    "subtract": subtract,
+}
 
 
 def _value(wanted: Expression, bound: dict[Expression, Expression]) -> Fraction | None:

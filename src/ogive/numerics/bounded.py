@@ -454,6 +454,15 @@ class Bounded(Totals):
         )
         return self._made(result, error)
 
+    def approximation(self, a: DoubleWord, share: float) -> DoubleWord:
+        """The share is a part of the bound. Of the facts a sign and a zero hold for the number that is meant, too."""
+        error = a.error
+        if not error.is_known:
+            return a
+        is_zero = None if error.exactly is None else both(error.exactly, self.equal_(a.high, self.number(0.0)))
+        relative = (error.relative + share) * SLACK
+        return self.finished(a, replace(error, relative=relative, bits=None, exactly=is_zero, beyond=None))
+
     def _chosen(self, condition: Expression, a: Expression | None, b: Expression | None) -> Expression | None:
         """The facts that are true of the one of two numbers that is chosen."""
         return either(None if a is None else both(condition, a), None if b is None else both(self.not_(condition), b))

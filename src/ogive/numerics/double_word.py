@@ -360,6 +360,10 @@ class Arithmetic(Machine, Checked):
         high = self._corrected(a, low)
         return replace(a, high=high, low=self.sub_(low, self.sub_(high, a.high)), is_normal=True)
 
+    def approximation(self, a: DoubleWord, share: float) -> DoubleWord:
+        """A number that is only nearly the one that is meant, up to a share of it."""
+        return a
+
     def clamped(self, a: DoubleWord, low: float, high: float) -> DoubleWord:
         """The number moved into [low, high], as far as its interval does not say that it lies there."""
         a = self.unscaled(a)

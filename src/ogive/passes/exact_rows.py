@@ -21,6 +21,7 @@ from ogive.numerics.machine import Machine
 from ogive.numerics.truths import both, either
 from ogive.passes.cost import usual_cost
 from ogive.passes.exact import parameters_in
+from ogive.passes.forms import with_forms
 from ogive.passes.identities import as_computed
 from ogive.passes.paired_results import paired_rows
 from ogive.passes.row_lowering import has_room
@@ -200,11 +201,10 @@ def _in_two_words(
     """Float64 results of float64 rows, from double-word numbers without a test; None where their bound is not a small one."""
     if any(t.name != "float64" for t in (*inputs, *outputs)):
         return None
-    reals = RowsInTwoWords(inputs)
+    reals, computed = RowsInTwoWords(inputs), with_slopes(with_forms(roots))
     try:
-        formulas = with_slopes(roots)
-        stages = reals.reduce(formulas, len(inputs) + len(outputs))
-        results = tuple(map(reals.rounded, formulas))
+        stages = reals.reduce(computed, len(inputs) + len(outputs))
+        results = tuple(map(reals.rounded, computed))
     except UnboundedError:
         return None
     if not has_room(stages):

@@ -368,6 +368,8 @@ class _Fast:
         match root.operation:
             case ops.NEGATE:
                 return _FastNumber(m.neg_(*numbers), -intervals[0])
+            case ops.APPROXIMATION:
+                return _FastNumber(numbers[0], intervals[0])
             case ops.ABSOLUTE:
                 return _FastNumber(m.abs_(*numbers), abs(intervals[0]))
             case ops.COPY_SIGN:

@@ -18,6 +18,7 @@ from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, constant, is_extreme, node, walk
 from ogive.passes.fold import fold
+from ogive.passes.forms import with_forms
 from ogive.passes.row_numbers import CHOICES, multiple, row_exponential
 from ogive.slope_forms import with_slopes
 
@@ -35,9 +36,12 @@ __all__ = [
 LOGARITHMS: Mapping[Operation, int] = {functions.LOG: 0, functions.LOG2: 2, functions.LOG10: 10}
 
 
-def as_computed(roots: Sequence[Expression], keep: Collection[str] = ()) -> list[Expression]:
+def as_computed(
+    roots: Sequence[Expression], keep: Collection[str] = (), *, of_doubles: bool = False
+) -> list[Expression]:
     """The formulas with the forms of all parts that have one; functions that are kept stay as they are."""
-    return without_cancellation([fold(root) for root in with_slopes(roots, keep)])
+    formed = with_forms(roots, of_doubles=of_doubles)
+    return without_cancellation([fold(root) for root in with_slopes(formed, keep)])
 
 
 def without_cancellation(roots: Sequence[Expression]) -> list[Expression]:

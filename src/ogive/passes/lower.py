@@ -83,7 +83,8 @@ def lower(
         return fast(made, as_computed(roots, keep=SLOPES), inputs, outputs)
     if not reduces and is_of_doubles(roots, inputs, outputs):
         decide = decider(roots, inputs, outputs)
-        return with_test(as_computed(roots), inputs, outputs, parameter_count, decide=decide)
+        computed = as_computed(roots, of_doubles=True)
+        return with_test(computed, inputs, outputs, parameter_count, decide=decide)
     is_fast = accuracy == "fast" and not any(t.name == "float64" for t in types)  # which both contracts have alike
     tested = rows_with_test(roots, inputs, outputs, parameter_count, reduces=reduces)
     has_rows = reduces or not {n.operation for n in walk(*roots)}.isdisjoint(ROW_NUMBERS)

@@ -59,6 +59,7 @@ from ogive.numerics.rounded_results import are_same, is_near_tie, moved_by_half,
 from ogive.numerics.truths import both, either
 from ogive.passes.cost import cost, with_undecided
 from ogive.passes.fold import fold
+from ogive.passes.forms import patterns_of
 from ogive.passes.identities import with_common_factors, without_cancellation
 from ogive.passes.row_lowering import is_share
 from ogive.passes.row_numbers import rest_of_largest, summed_exponential
@@ -357,66 +358,34 @@ class KnownPart(NamedTuple):
     rule: Rule
 
 
-def _gelu(x: Term) -> Term:
-    size = f.minimum(f.absolute(x), 40)
-    return f.maximum(x, -0.0) - size * f.normal_tail(size)
+#: The parts of operators (forms.py) that have a rule as a whole.
+RULES_OF_PARTS: dict[str, Rule] = {
+    "mish gate": mish_gate,
+    "gelu": partial(gated, NORMAL_GATE),
+    "gelu by tanh": partial(gated, TANH_GATE),
+    "softsign": soft_sign,
+    "hard swish": partial(times_ramp, HARD_SWISH_RAMP),
+    "hard mish": partial(times_ramp, HARD_MISH_RAMP),
+}
 
-
-def _gelu_by_tanh(x: Term) -> Term:
-    inner = f.minimum(f.maximum(x, -40), 40)
-    u = inner * (2 * f.square_root(2 / f.pi) * (1 + 0.044715 * (inner * inner)))
-    return f.maximum(x, -40) * f.logistic(u)
-
-
-def _mish_gate(x: Term) -> Term:
-    e = f.exp(-f.absolute(x))
-    n = f.where(x < 0, e * (2 + e), 1 + 2 * e)
-    return n / f.where(x < 0, 2 + 2 * e + e * e, 1 + 2 * e + 2 * (e * e))
-
-
-def _softplus(x: Term) -> Term:
-    u = 1 * x
-    far = f.exp(-f.absolute(u))
-    return f.where(u < -80, far / 1, f.where(u > 0, x, 0) + f.log1p(far) / 1)
-
-
-def _softsign(x: Term) -> Term:
-    return f.where(f.absolute(x) > 2**60, f.copy_sign(1, x), x / (1 + f.absolute(x)))
-
-
-def _hard_swish(x: Term) -> Term:
-    inner = f.minimum(f.maximum(x, -3), 3)
-    return f.where(x >= 3, x, inner * ((inner + 3) / 6))
-
-
-def _hard_mish(x: Term) -> Term:
-    inner = f.maximum(x, -2)
-    return f.where(x >= 0, x, inner * ((inner + 2) / 2))
+#: And those of softplus and of the logistic function, as people write its slope.
+OTHER_PARTS: tuple[tuple[Callable[[Term], Expression], Rule], ...] = (
+    (lambda x: f.log1p(f.exp(-f.absolute(x))), softplus_tail),
+    (lambda x: f.logistic(x) * f.logistic(-x), logistic_slope),
+)
 
 
 @lru_cache(maxsize=1)
 def known_patterns() -> list[tuple[Expression, Rule]]:
-    """Parts of formulas that have a rule as a whole, as the catalogue, derivatives and people write them: of an operand of
-    their own, and in the forms in which nothing cancels.
-    """
-    parts: tuple[tuple[Callable[[Term], Expression], Rule], ...] = (
-        (lambda x: f.log1p(f.exp(-f.absolute(x))), softplus_tail),
-        (_mish_gate, mish_gate),
-        (lambda x: f.tanh(f.log(1 + f.exp(x))), mish_gate),
-        (lambda x: f.tanh(_softplus(x)), mish_gate),
-        (lambda x: f.logistic(x) * f.logistic(-x), logistic_slope),
-        (_gelu, partial(gated, NORMAL_GATE)),
-        (_gelu_by_tanh, partial(gated, TANH_GATE)),
-        (_softsign, soft_sign),
-        (_hard_swish, partial(times_ramp, HARD_SWISH_RAMP)),
-        (_hard_mish, partial(times_ramp, HARD_MISH_RAMP)),
-    )
+    """Parts of formulas that have a rule as a whole, in the forms in which nothing cancels: of an operand of their own."""
     tracing.depth += 1
     try:
         x = cast(Term, node(ops.INPUT, (), 0, Format.NUMBER))
-        return [(root, rule) for form, rule in parts for root in without_cancellation([fold(form(x))])]
+        others = [(fold(form(x)), rule) for form, rule in OTHER_PARTS]
     finally:
         tracing.depth -= 1
+    parts = [(root, rule) for name, rule in RULES_OF_PARTS.items() for root in patterns_of(name)]
+    return [(found, rule) for root, rule in (*others, *parts) for found in without_cancellation([root])]
 
 
 def _part(root: Expression) -> KnownPart | None:

@@ -115,6 +115,8 @@ class RealLowering:
                 return self._parameter(root)
             case ops.CONSTANT:
                 return m.wide(root.attribute)
+            case ops.APPROXIMATION:
+                return m.approximation(self.numbers[root.operands[0]], root.attribute)
             case ops.SELECT:
                 decided = self._decided(root)
                 if decided is not None:

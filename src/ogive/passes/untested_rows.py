@@ -15,6 +15,7 @@ from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.exponential import exp
 from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.passes.fold import fewer_conversions
+from ogive.passes.forms import with_forms
 from ogive.passes.row_lowering import MOST_REDUCTIONS, MOST_STAGES, RowLowering, has_room, is_share
 from ogive.passes.row_numbers import (
     EXPONENTIALS,
@@ -52,7 +53,7 @@ def untested_rows(
 
     Raises FormulaError where a kernel has no room for what rows are reduced to.
     """
-    inputs = rows.inputs
+    inputs, roots = rows.inputs, with_forms(roots)
     first_scratch = len(inputs) + len(outputs)
     stages = rows.reduce(roots, first_scratch=first_scratch)
     if not has_room(stages):

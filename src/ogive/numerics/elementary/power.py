@@ -15,6 +15,7 @@ with v - y**3 in two words.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from ogive import elementary_functions as functions
 from ogive import operations as ops
@@ -87,6 +88,8 @@ ROOT, INVERSE_ROOT = float.fromhex("0x1.428a2f98d728bp+0"), float.fromhex("0x1.9
 
 def cbrt(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The cube root, of negative numbers too."""
+    if m.of_doubles and x.exponent is not None:
+        return _root_of_scaled(m, x)
     x = m.renormalised(m.unscaled(x))
     magnitude = m.absolute(x)
     if m.goal is not m.format:  # even a subnormal number of a shorter format is normal in this one
@@ -126,6 +129,16 @@ def cbrt(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     high = m.select_(ordinary, found.high, m.absolute(x).high)
     low_part = None if found.low is None else m.select_(ordinary, found.low, zero)
     return m.copy_sign(DoubleWord(high, low_part, interval=abs(x.interval).map(math.cbrt), is_normal=True), x.high)
+
+
+def _root_of_scaled(m: Arithmetic, x: DoubleWord) -> DoubleWord:
+    """The cube root of a number with a power of two beside it, of which a third is kept."""
+    assert x.exponent is not None
+    third = m.round_even_(m.mul_(x.exponent, m.number(1 / 3)))
+    rest = m.fma_(third, m.number(-3.0), x.exponent)  # -1, 0 or 1
+    lies = Interval(min(2 * x.mantissa.low, x.mantissa.low / 2), max(2 * x.mantissa.high, x.mantissa.high / 2))
+    root = cbrt(m, m.unscaled(replace(m.mantissa(x), exponent=rest, interval=lies, mantissa=x.mantissa)))
+    return replace(root, exponent=third, interval=x.interval.map(math.cbrt), mantissa=root.interval)
 
 
 functions.CBRT.lowering = cbrt

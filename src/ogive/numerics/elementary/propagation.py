@@ -265,7 +265,7 @@ FUNCTIONS |= {
     for name in ("asinh", "atan", "erf", "expm1", "log1p", "sinh", "tanh")
 }
 FUNCTIONS |= {name: replace(FUNCTIONS[name], is_of_square=True) for name in ("erfc", "log_ndtr", "normal_tail")}
-FUNCTIONS |= {name: replace(FUNCTIONS[name], takes_exponents=True) for name in ("log", "log2", "log10")}
+FUNCTIONS |= {name: replace(FUNCTIONS[name], takes_exponents=True) for name in ("cbrt", "log", "log2", "log10")}
 FUNCTIONS |= {name: replace(FUNCTIONS[name], is_below_one=True) for name in ("erf", "tanh")}
 FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=-math.inf) for name in ("exp", "exp2", "logistic")}
 FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=math.inf) for name in ("erfc", "normal_tail")}
@@ -368,6 +368,8 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
     is_vast = function.saturates and m.knows_what_is_beyond_range
     if not is_vast:
         doubt = either(doubt, saturated)
+    if function.name in ("log", "log2", "log10") and operand.exponent is not None:
+        doubt = either(doubt, _no_logarithm(m, operand))
     relative, static, absolute = own.relative, own.static, None
     if end is not None and (u_low < end if end < 0 else end < u_high):
         first, last = (-math.inf, end) if end < 0 else (end, math.inf)
@@ -457,6 +459,15 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
     elif m.knows_nan:
         made = replace(made, nan=either(u.error.nan, beyond_range.outside(m, u, *function.domain)))
     return replace(result, error=made)
+
+
+def _no_logarithm(m: Bounded, operand: DoubleWord) -> Expression | None:
+    """Where a power of two was moved to FARTHEST: a product with it is zero or infinite all the same, a logarithm is not."""
+    if not m.of_doubles or operand.exponent is None:
+        return None
+    size = m.abs_(operand.high)
+    is_number = both(m.less_(m.number(0.0), size), m.less_(size, m.number(math.inf)))
+    return both(is_number, m.less_(m.number(FARTHEST / 2), m.abs_(operand.exponent)))
 
 
 def _exactly_at_points(m: Bounded, name: str, u: DoubleWord) -> Expression | None:
@@ -601,7 +612,7 @@ def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: Doub
     Numbers of float64 have logarithms below 760, so if one number bounds the relative error of y it is that many times
     larger in the power, as far as this is one. Otherwise ``y e(x) / x + log(x) e(y)``.
     """
-    x, y = m.renormalised(m.unscaled(x)), m.renormalised(m.unscaled(y))
+    base, x, y = x, m.renormalised(m.unscaled(x)), m.renormalised(m.unscaled(y))
     doubt = either(x.error.doubt, y.error.doubt, x.error.vast, y.error.vast)
     relative = own.relative
     change: Expression | None = None
@@ -639,6 +650,7 @@ def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: Doub
         absolute = m.mul_(m.mul_(change, power), m.number(1.01))
     if not m.extended and not (x.error.bits and x.error.bits <= 24):  # the rule takes subnormal numbers for normal ones
         doubt = either(doubt, m.less_(size, m.number(m.smallest_normal)))
+    doubt = either(doubt, _out_of_range(m, base, x))
     static = LOST if m.is_own else UNDERFLOW
     error = Bound(relative, static, absolute, doubt, nan=_nan_of_power(m, x, y))
     if m.follows_exactness and y.error.is_exact:
@@ -655,6 +667,16 @@ def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: Doub
     if m.follows_exactness and result.exponent is not None:
         error = replace(error, vast=m.less_(m.number(VAST_POWER), result.exponent), vast_exponent=int(VAST_POWER) - 10)
     return replace(result, error=error)
+
+
+def _out_of_range(m: Bounded, a: DoubleWord, unscaled: DoubleWord) -> Expression | None:
+    """Where a number with a power of two beside it is none of float64 without one."""
+    if not (m.of_doubles and m.is_long) or a.exponent is None:
+        return None
+    size, mantissa = m.abs_(unscaled.high), m.abs_(a.high)
+    in_range = both(m.less_equal_(m.number(m.smallest_normal), size), m.less_(size, m.number(math.inf)))
+    is_number = both(m.less_(m.number(0.0), mantissa), m.less_(mantissa, m.number(math.inf)))
+    return both(is_number, m.not_(in_range))
 
 
 def _whole_power(m: Bounded, result: DoubleWord, x: DoubleWord, y: DoubleWord) -> Expression | None:
