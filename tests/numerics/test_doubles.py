@@ -89,6 +89,25 @@ def test_operators_and_derivatives_are_too(name: str) -> None:
             assert is_right(op, near), near
 
 
+#: Choices and whole numbers of sums and products whose powers of two are kept apart: what they lie beyond is, too.
+BESIDE_POWERS: tuple[Formula, ...] = (
+    lambda x: ogive.parametric_hard_swish(x, alpha=0.25, beta=0.5),
+    lambda x: np.where(x * 0.25 + 0.5 < 1, x, -x),
+    lambda x: np.floor(x * x + 0.5),
+    lambda x: np.ceil(1 - x * x),
+    lambda x: np.where((x * x + 2) * 0.25 > 0.5, x, -x),
+    lambda x: np.ceil(np.exp(x) * 0.25),
+)
+
+
+@pytest.mark.parametrize("formula", BESIDE_POWERS)
+def test_what_a_number_lies_beyond_has_its_power_of_two(formula: Formula) -> None:
+    op = ogive.operator(lambda x: formula(x))
+    random = np.random.default_rng(2)
+    for x in (np.ldexp(random.uniform(1, 2, 30), random.integers(-1074, 3, 30)) * random.choice([-1, 1], 30)).tolist():
+        assert is_right(op, x), x
+
+
 #: Functions of quotients next to where they are singular, or where they cross a limit: there the quotient's second word counts.
 BESIDE: dict[str, tuple[float, Formula, Callable[[Any], Any]]] = {
     "log1p": (-1, np.log1p, lambda u: u.log1p()),

@@ -171,6 +171,14 @@ class Bounded(Totals):
         absolute = None if error.absolute is None else self.scale_(error.absolute, exponent)
         return replace(error, absolute=absolute, least=1.0, largest=2.0)
 
+    def _in_other_frame(self, a: DoubleWord) -> DoubleWord:
+        """A number that was computed beside a power of two: nothing but zero is known to lie on one side of it then."""
+        found = a.error.beyond
+        words = () if found is None else (found.high, found.low)
+        if all(n.operation is ops.CONSTANT and n.attribute == 0 for n in words):
+            return a
+        return replace(a, error=replace(a.error, beyond=None))
+
     def with_moderate_size(self, a: DoubleWord) -> DoubleWord:
         """The number with its power of two kept apart, where that may be large."""
         if a.exponent is not None or a.high.operation is ops.CONSTANT:
@@ -183,8 +191,8 @@ class Bounded(Totals):
         if a.exponent is None and b.exponent is None:
             return self.add(a, b)
         a, b = self.with_moderate_size(a), self.with_moderate_size(b)
-        *numbers, exponent = self.with_common_exponent(a, b)
-        found = replace(self.add(*numbers), exponent=exponent, mantissa=EVERYTHING)
+        *numbers, exponent = self.with_common_exponent(*map(self._in_other_frame, (a, b)))
+        found = replace(self._in_other_frame(self.add(*numbers)), exponent=exponent, mantissa=EVERYTHING)
         return replace(self.with_exponent(found), interval=a.interval + b.interval)
 
     def multiply(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
@@ -260,7 +268,8 @@ class Bounded(Totals):
         error = self._of_two(error, beyond_range.of_product(self, a, b), result, a, b)
         for part, constant in ((a, b), (b, a)):
             self._keep_multiple(result, part, constant, divides=False)
-        return self._made(result, error, factors=(a, b))
+        made = self._made(result, error, factors=(a, b))
+        return made if result.exponent is None else self._in_other_frame(made)
 
     def _keep_multiple(self, result: DoubleWord, a: DoubleWord, by: DoubleWord, *, divides: bool) -> None:
         """Remember of which single number of float32 or less a product or quotient is a multiple."""
@@ -383,7 +392,8 @@ class Bounded(Totals):
         self._keep_multiple(result, a, b, divides=True)
         beyond = ties.of_ratio(self, a, b, is_sure=not static and absolute is None) if self.extended else None
         error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly, beyond)
-        return self._made(result, self._of_two(error, found, result, *operands))
+        made = self._made(result, self._of_two(error, found, result, *operands))
+        return made if result.exponent is None else self._in_other_frame(made)
 
     def error_of_mantissa(self, a: DoubleWord) -> Bound:
         absolute = a.error.absolute
