@@ -6,7 +6,6 @@ the bound that its numbers have: so numerics stands here, and enclosures evaluat
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from math import factorial
@@ -20,14 +19,15 @@ from ogive.slopes import CUBIC
 
 __all__ = ["FORMS", "with_slopes"]
 
-LARGEST = sys.float_info.max
-
 #: Beyond it no arithmetic tells exponentials of a negative number apart, and times any number they are zero.
 FARTHEST = 2.0**24
 
 #: Above it next to nothing is between the slope of a gate and 1, less than 2**-130 and not nothing: that decides products
 #: beside ties.
 MUCH, MUCH_OF_NORMAL = 100, 16
+
+#: Above it exp(-x * x / 2) is that of -FARTHEST, and less.
+NOTHING = 10_000
 
 #: Below it the series of Mills' ratio is good to 2**-110.
 FAR_TAIL, TERMS = -100, 11
@@ -113,9 +113,11 @@ def _near_hazard(v: Term) -> Term:
 
 
 def _normal_hazard_slope(x: Term) -> Term:
-    v, far = _within(x, FAR_TAIL, LARGEST), f.minimum(x, FAR_TAIL)
+    v, far = _within(x, FAR_TAIL, NOTHING), f.minimum(x, FAR_TAIL)
     hazard, rest = _near_hazard(v), 1 - _mills(far)
-    return where(x < FAR_TAIL, -(_series(_inverse_square(far)) / (rest * rest)), -(hazard * (v + hazard)))
+    # Above 40 the hazard is nothing beside v, and of a sum less is known.
+    near = where(v > 40, hazard * v, hazard * (v + hazard))
+    return where(x < FAR_TAIL, -(_series(_inverse_square(far)) / (rest * rest)), -near)
 
 
 def _inverse_square(x: Term) -> Term:
