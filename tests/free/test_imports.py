@@ -87,7 +87,6 @@ MAY_IMPORT = {
         "expression",
         "limits",
         "engine",
-        "limits",
         "pickling",
         "signature",
         "trace",
