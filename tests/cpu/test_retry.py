@@ -274,3 +274,22 @@ def test_the_first_few_skip_the_retry(monkeypatch, step):
     np.testing.assert_array_equal(found, many[::step] * FACTORS[1])
     assert len(compiled) == 3
     judge(ufunc(x[::step]), x[::step])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_exception_of_the_last_level_reaches_the_caller(threads):
+    """Whichever thread it comes in; of several the first one. The next call is right."""
+    raising = [True]
+
+    def decide(operands, _):
+        if raising[0]:
+            raise ZeroDivisionError(f"no result for {operands[0]}")
+        return (operands[0] * float(FACTORS[3]),)
+
+    f = make_ufunc("f", replace(chain(retried=False), decide=decide))
+    x = 12 + np.arange(1 << 20, dtype=np.float32) // 65536
+    with ogive.threads(threads):
+        with pytest.raises(ZeroDivisionError, match="no result for"):
+            f(x)
+        raising[0] = False
+        np.testing.assert_array_equal(f(x), x * FACTORS[3])
