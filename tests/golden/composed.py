@@ -192,34 +192,16 @@ def context(x: float) -> Any:
 
 
 def is_right(found: float, right: Right, kind: str) -> bool | None:
-    """Whether a result is rounded right: of float64 within 0.51 units; None next to a tie."""
+    """Whether a result is the nearest number of its type; None next to a tie."""
     value = right.value
-    if gmpy2.is_nan(value):
-        return math.isnan(found)
-    if math.isnan(found):
-        return False
-    with gmpy2.context(context(0.0)):
-        return _is_right(found, right, kind)
-
-
-def _is_right(found: float, right: Right, kind: str) -> bool | None:
-    value = right.value
-    if kind == "float64":
-        narrow = gmpy2.context(precision=53, emax=1024, emin=-1073, subnormalize=True)
-        with gmpy2.context(narrow):
-            nearest = float(mpfr(value))
-        if nearest == found or math.isinf(nearest) or math.isinf(found):
-            is_near = nearest == found
-        else:
-            is_near = bool(abs(mpfr(found) - value) <= mpfr(0.51) * mpfr(math.ulp(nearest)))
-    else:
-        _, wide, narrow = oracle._contexts(kind)
-        rounded = oracle._to(value, narrow, oracle.CONTEXTS[kind][0], wide)
-        if rounded is None and right.has_sign:
-            rounded = oracle._to(value, narrow, oracle.CONTEXTS[kind][0], None)
-        if rounded is None:
-            return None
-        nearest, is_near = rounded, rounded == found
-    if is_near and nearest == 0 and (right.has_sign or value != 0):
-        return math.copysign(1, found) == math.copysign(1, nearest)
-    return is_near
+    if gmpy2.is_nan(value) or math.isnan(found):
+        return bool(gmpy2.is_nan(value)) and math.isnan(found)
+    precision, largest, least = oracle.CONTEXTS.get(kind, (53, 1024, -1073))
+    narrow = gmpy2.context(precision=precision, emax=largest, emin=least, subnormalize=True)
+    with gmpy2.context(context(0.0)) as wide:
+        nearest = oracle._to(value, narrow, precision, wide)
+    if nearest is None:  # next to 1 a value may be more than these bits hold
+        return None
+    if nearest == 0 and (right.has_sign or value != 0):
+        return found == 0 and math.copysign(1, found) == math.copysign(1, nearest)
+    return nearest == found

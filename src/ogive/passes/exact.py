@@ -266,12 +266,14 @@ def _before(
 ) -> Program:
     """The program of float64 with one before it that computes in float32.
 
-    Where float32 has one path for all operands it takes the place of the program, too.
+    Where float32 has one path for all operands it takes the place of the program, too, if that has a repair.
     """
     path = fast_path(computed, made.inputs, made.outputs, single, with_undecided(results, undecided))
     whole = replace(made, results=tuple(results), undecided=undecided)
     first = replace(whole, fast_path=path, retry=lambda: made)
-    return replace(made if path else whole, paired=first.usual if single.doubts_usual_parameters else first)
+    return replace(
+        made if path or made.repair is None else whole, paired=first.usual if single.doubts_usual_parameters else first
+    )
 
 
 def repaired(
