@@ -48,8 +48,14 @@ def test_far_powers(name: str) -> None:
         assert ogive.operator(formula)(np.float64(operands)).tolist() == results
 
 
+#: A gradient that underflows is decided element by element there.
+SLOW = pytest.mark.xfail(strict=True, reason="enclosures decide that far out the gradient of mish is zero")
+
+
 @pytest.mark.parametrize(
-    "op", [ogive.swish, ogive.gelu, ogive.grad(ogive.mish), ogive.softplus], ids=lambda op: op.name
+    "op",
+    [ogive.swish, ogive.gelu, ogive.softplus, pytest.param(ogive.grad(ogive.mish), marks=SLOW)],
+    ids=lambda op: op.name,
 )
 def test_far_activations_need_no_enclosures(op: Any, asked: Any) -> None:
     random = np.random.default_rng(0)
