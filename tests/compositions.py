@@ -357,11 +357,6 @@ def _single(value: float) -> float:
     return float(np.float32(value))
 
 
-def _xielu(x: Any) -> Any:
-    p, half = c(x, 0.8), c(x, 0.5)
-    return where(_sign(x) > 0, p * x * x, p * (expm1(x) - x)) + half * x
-
-
 class Known(NamedTuple):
     """An operation: how a formula of Ogive calls it, and what it is."""
 
@@ -376,7 +371,6 @@ def _catalogue() -> dict[str, Known]:
     half = Fraction(1, 2)
     definitions: dict[str, Callable[[Any], Any]] = {
         "relu": lambda x: larger(c(x, 0), x),
-        "leaky_relu": lambda x: where(_sign(x) < 0, c(x, 0.01) * x, x),
         "elu": lambda x: where(_sign(x) < 0, expm1(x), x),
         "celu": lambda x: where(_sign(x) < 0, expm1(x), x),
         "selu": lambda x: c(x, 1.0507010221481323) * where(_sign(x) > 0, x, c(x, 1.6732631921768188) * expm1(x)),
@@ -391,14 +385,12 @@ def _catalogue() -> dict[str, Known]:
         "serf": lambda x: x * erf(_softplus(x)),
         "squareplus": lambda x: (x + sqrt(x * x + c(x, 4))) / c(x, 2),
         "snake": lambda x: x + sin(x) * sin(x),
-        "hard_sigmoid": lambda x: _clamped(c(x, 0.2) * x + c(x, half), 0, 1),
         "hard_swish": lambda x: x * _clamped(x / c(x, 6) + c(x, half), 0, 1),
         "hard_mish": lambda x: x / c(x, 2) * _clamped(x + c(x, 2), 0, 2),
         "sparse_plus": lambda x: where(
             less(x, c(x, -1)), c(x, 0), where(less(c(x, 1), x), x, (x + c(x, 1)) * (x + c(x, 1)) / c(x, 4))
         ),
         "sparse_sigmoid": lambda x: _clamped((x + c(x, 1)) / c(x, 2), 0, 1),
-        "xielu": _xielu,
         "tanh": tanh,
         "erf": erf,
         "erfc": erfc,
@@ -457,7 +449,7 @@ def _of_one() -> dict[str, Known]:
 
     found = _catalogue()
     for name, known in list(found.items()):
-        if name in ("relu", "hard_sigmoid", "hard_swish", "hard_mish", "sparse_sigmoid", "softcap") or " " in name:
+        if name in ("relu", "hard_swish", "hard_mish", "sparse_sigmoid", "softcap") or " " in name:
             continue
         found[f"grad {name}"] = Known(ogive.grad(known.ours), _derivative_of(known.right))
     found["neg"] = Known(lambda a: -a, lambda a: -a)
