@@ -13,7 +13,6 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -54,7 +53,7 @@ GOALS: dict[str, dict[str, float]] = {
         "swish": 0.75,
     },
     "float64": {
-        "": 0.51,
+        "": 0.5 + 2.0**-9,  # the reference, in long double, has an error too
         "log_softmax": 3.0,
         "logmeanexp": 100_000.0,  # the same
         "logsumexp": 30_000.0,  # next to a result of zero; docs/accuracy.md has the reason
@@ -64,7 +63,6 @@ GOALS: dict[str, dict[str, float]] = {
         "sparsemax": 200.0,  # next to a result of zero, of the reference; docs/accuracy.md says more
         "mean_variance_normalization": 200.0,  # the same as of standardize
         "standardize": 200.0,  # next to the mean of the row, of the reference; the same
-        "swiglu": 1.0,  # where a product on the way underflows
     },
 }
 
@@ -150,40 +148,41 @@ def coverage(report: ErrorReport) -> str:
 
 
 def worst_float64(reports: dict[tuple[str, str], ErrorReport]) -> str:
-    """The operators beyond 0.51 units, with their largest errors."""
-    found = [report for (_, dtype), report in reports.items() if dtype == "float64" and report.worst > 0.51]
+    """The operators whose results are not all the nearest numbers, with their largest errors."""
+    found = [
+        report for (_, dtype), report in reports.items() if dtype == "float64" and report.worst > GOALS["float64"][""]
+    ]
     found.sort(key=lambda report: report.worst)
-    return "Beyond it are " + ", ".join(f"{title(report)} ({units(report.worst)})" for report in found)
+    return "Rows have no test yet; beyond half a unit are " + ", ".join(
+        f"{title(report)} ({units(report.worst)})" for report in found
+    )
 
 
 def hunted() -> str:
-    """The findings of accuracy/hunt_float64.py: how much it judged, and the rows that go beyond 0.51 units."""
+    """The findings of accuracy/hunt_float64.py: how much it judged, and the rows with misrounded results."""
     rows = json.loads(HUNTED.read_text(encoding="utf-8"))
-    beyond = [row for row in rows if row["beyond"]]
+    beyond = [row for row in rows if row["misrounded"]]
     operators = [row for row in rows if ":" not in row["row"]]
     judged, by_arb, left = (sum(row[key] for row in rows) for key in ("judged", "by Arb", "left"))
     text = (
         f"The hunt has {len(rows)} rows: {len(operators)} operators and derivatives of them, the formulas of textbooks "
         f"and the published cases. It judged {judged:,} results, {by_arb:,} of them by Arb, and left {left:,} that the "
-        f"sieve could not judge. {sum(row['beyond'] for row in rows):,} are off by more than 0.51 units: those of the "
-        f"rows below. {_largest(operators)}\n\n"
+        f"sieve could not judge. {sum(row['misrounded'] for row in rows):,} are misrounded."
     )
+    if not beyond:
+        return text
     cells = [
-        [f"`{row['row']}`", f"{row['judged']:,}", f"{row['beyond']:,}", f"{row['beyond below 2**-1000']:,}", _size(row)]
+        [
+            f"`{row['row']}`",
+            f"{row['judged']:,}",
+            f"{row['misrounded']:,}",
+            f"{row['misrounded below 2**-1000']:,}",
+            _size(row),
+        ]
         for row in beyond
     ]
-    titles = ["row", "judged", "beyond 0.51", "of these, below 2**-1000", "largest error"]
-    return text + table(titles, cells, right=4)
-
-
-def _largest(rows: list[dict[str, Any]]) -> str:
-    """The operators and derivatives whose errors are the largest of those that are within what is allowed."""
-    within = sorted((row for row in rows if not row["beyond"]), key=lambda row: -row["worst"])[:3]
-    return (
-        "The largest errors of the other operators and derivatives are "
-        + ", ".join(f"{row['worst']:.4f} (`{row['row']}`)" for row in within)
-        + "."
-    )
+    titles = ["row", "judged", "misrounded", "of these, below 2**-1000", "largest error"]
+    return text + "\n\n" + table(titles, cells, right=4)
 
 
 def _size(row: dict[str, float]) -> str:

@@ -18,8 +18,8 @@ __all__ = ["BINS", "ErrorReport", "Findings", "key", "load"]
 #: Upper ends of the histogram's bins, in ULP.
 BINS = (0.5, 0.501, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0, 1.25, 1.5, 2.0, 4.0, 16.0, 256.0, np.inf)
 
-#: The error beyond the rounding of the nearest number: the reference, in float64, has an error too.
-MISROUNDED = 0.5 + 1e-7
+#: The error beyond the rounding of the nearest number: the reference, in float64 or for that in long double, has an error too.
+MISROUNDED, MISROUNDED_DOUBLE = 0.5 + 1e-7, 0.5 + 2.0**-9
 
 
 @dataclass
@@ -59,7 +59,8 @@ class ErrorReport(Findings):
         self.count += result.size
         above = errors[errors > BINS[0]]
         self.histogram[0] += errors.size - above.size
-        self.misrounded += int(np.count_nonzero(above > MISROUNDED))
+        least = MISROUNDED_DOUBLE if self.dtype == "float64" else MISROUNDED
+        self.misrounded += int(np.count_nonzero(above > least))
         counts = np.bincount(np.searchsorted(BINS, above), minlength=len(BINS))
         self.histogram = [a + b for a, b in zip(self.histogram, counts.tolist(), strict=True)]
         index = int(np.argmax(errors))
