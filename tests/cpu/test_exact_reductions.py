@@ -29,7 +29,7 @@ def exactly(name, values, dtype):
 
 
 def expected(name, x, axes, dtype, where=None, initial=None):
-    """What ``reduce`` gives, with all axes kept."""
+    """The results of ``reduce``, with all axes kept."""
     where = np.ones(x.shape, bool) if where is None else np.broadcast_to(where, x.shape)
     kept = [1 if i in axes else size for i, size in enumerate(x.shape)]
     result = np.empty(kept, dtype)
@@ -162,3 +162,13 @@ def test_sums_of_ones_own_and_others():
     assert plus.reduce(h) == 100
     assert plus.reduce(h.reshape(100, 100), axis=None) == 100
     assert weighted.reduce(h) == 32  # one after the other, as its formula says
+
+
+def test_a_function_without_a_module_is_an_operator():
+    """Code that is executed without a name for its module makes such functions."""
+    names: dict = {"ogive": ogive}
+    exec("f = lambda x, y: x + y", names)
+    names["f"].__module__ = None
+    op = ogive.operator(names["f"])
+    assert op(1.0, 2.0) == 3.0
+    assert op.reduce(np.float16([0.01] * 1000)) == np.float16(1000 * float(np.float16(0.01)))

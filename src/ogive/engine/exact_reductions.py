@@ -59,7 +59,8 @@ def exact_methods(operator: Any, ufunc: np.ufunc) -> dict[str, Callable[..., Any
 def _reduction_of(operator: Any) -> str | None:
     if operator.is_row_wise or operator.inputs != 2 or operator.parameters or operator.nout != 1:
         return None
-    if operator.function.__module__.startswith("ogive.catalog.") and operator.name in OF_NAMES:
+    module = getattr(operator.function, "__module__", None) or ""  # a function that code made may have none
+    if module.startswith("ogive.catalog.") and operator.name in OF_NAMES:
         return OF_NAMES[operator.name]
     (root,) = operator.formula()
     is_plain = [n.attribute for n in root.operands if n.operation == ops.INPUT] == [0, 1]
