@@ -82,7 +82,7 @@ REDUCED = {
 
 
 class Assist(NamedTuple):
-    """What takes assists on one kind of data."""
+    """The operations that take assists on one kind of data."""
 
     data: str
     level: str
@@ -124,7 +124,7 @@ def _converted(n: Expression, a: Array) -> Array:
     return np.asarray(a).astype(NUMPY[n.format])
 
 
-#: What operations make of their operands.
+#: The results of operations.
 VALUES: Mapping[Any, Any] = {
     ops.ADD: np.add, ops.SUBTRACT: np.subtract, ops.MULTIPLY: np.multiply, ops.MULTIPLY_TO_ODD: np.multiply, ops.DIVIDE: np.divide,
     ops.FMA: _fma, ops.SQUARE_ROOT: np.sqrt, ops.NEGATE: np.negative, ops.ABSOLUTE: np.abs, ops.FLOOR: np.floor,

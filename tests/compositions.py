@@ -233,7 +233,7 @@ def absolute(u: Any) -> Any:
 
 
 def _sign(u: Any) -> int:
-    """Of balls 0 for an exact zero; there dual numbers have a kink."""
+    """0 of balls for an exact zero; there dual numbers have a kink."""
     found: int = u.sign()
     return found
 
@@ -737,7 +737,7 @@ def judged(
 
 
 def _same_sign(result: float, value: float, ball: Any) -> bool:
-    """Of a value that is not zero the sign counts."""
+    """The sign counts of a value that is not zero."""
     return bool(ball.is_exact() and not ball.man_exp()[0]) or math.copysign(1, result) == math.copysign(1, value)
 
 

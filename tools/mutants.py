@@ -70,8 +70,8 @@ MUTANTS = (
     Mutant(
         "a rest of third order has one sign",
         "near_zero.py",
-        "{False: first_side > 0, True: second_side > 0}",
-        "{False: first_side > 0, True: first_side > 0}",
+        "{key: side.rises for key, side in sides.items()}",
+        "{key: first.rises for key, side in sides.items()}",
         "golden/test_near_zero.py cpu/test_third_level.py",
     ),
     Mutant(

@@ -1,4 +1,4 @@
-"""Which lines of the native extension tests run: ``make coverage`` (Linux, GCC).
+"""The lines of the native extension that tests run: ``make coverage`` (Linux, GCC).
 
     python -m tools.native_coverage tests/cpu/test_rows.py    # of some tests
     python -m tools.native_coverage                           # of those that are about C

@@ -29,7 +29,17 @@ class Kernel:
         outputs: tuple[int, ...],
         resolve: Callable[
             [],
-            tuple[Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int, int, Kernel | None, Kernel | None],
+            tuple[
+                Code,
+                int,
+                tuple[tuple[str, ...], ...],
+                tuple[int, ...],
+                int,
+                int,
+                Kernel | None,
+                Kernel | None,
+                Kernel | None,
+            ],
         ],
         row_wise: bool = False,
         of_row: tuple[int, ...] = (),

@@ -231,7 +231,7 @@ def _cut(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         steps = np.abs(np.diff(height))
     span = np.nanmax(height) - np.nanmin(height) if np.isfinite(y).any() else 0
     is_high = steps > max(0.05 * span, 12 * (x[1] - x[0])) if span else steps > np.inf
-    # Beside a jump or a pole the values stay; on a steep line, as cbrt's at 0, they rise on either side too.
+    # The values beside a jump or a pole stay; on a steep line, as cbrt's at 0, they rise on either side too.
     before = np.concatenate([[0, 0], np.nan_to_num(steps)])[: len(steps) + 1]
     behind = np.concatenate([np.nan_to_num(steps), [0, 0]])[1:]
     rises = np.maximum(np.minimum(before[1:], before[:-1]), np.minimum(behind[:-1], behind[1:])) > 0.1 * steps

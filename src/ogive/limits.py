@@ -1,4 +1,4 @@
-"""What in a formula depends on the element type: where numbers become infinite, and how far parameters are rounded.
+"""The parts of a formula that depend on the element type: where numbers become infinite, and how far parameters are rounded.
 
 There are two questions. ``isinf(exp(x))`` asks about the number as results are stored: exp(12) is infinite in float16.
 `is_infinite` asks whether a number is an infinity by its formula, whatever the element type has room for: that is so of

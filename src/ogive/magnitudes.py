@@ -28,7 +28,7 @@ LOG2_E, LOG_2 = math.log2(math.e), math.log(2)
 #: The largest logarithm of a finite number. A larger one is rounded down to it.
 MOST = 1.7e308
 
-#: What rounding may take from a logarithm: relative to it, and absolutely.
+#: The most that rounding takes from a logarithm: relative to it, and absolutely.
 RELATIVE, ABSOLUTE = 2.0**-44, 2.0**-40
 
 #: The precision of an element type, and the logarithms beyond which its numbers are infinite, or zero.
@@ -150,7 +150,7 @@ def _absolute(a: Rough) -> Rough:
 
 def _add(a: Rough, b: Rough) -> Rough:
     nan, same = _constant(math.nan, a), a.sign * b.sign > 0
-    # Of two finite numbers one may dominate, by so much at least.
+    # One of two finite numbers may dominate, by so much at least.
     cases = []
     for one, other in ((a, b), (b, a)):
         by = one.low - other.high
@@ -178,7 +178,7 @@ def _add(a: Rough, b: Rough) -> Rough:
         (bounded, cancelled),
         otherwise=_unknown(a),
     )
-    # Beside the exact sum of two exact numbers lies the sum of what is near to them.
+    # The sum of numbers next to two exact ones lies next to the exact sum.
     total = a.near + b.near
     part = total - a.near
     is_exact = ((a.near - (total - part)) + (b.near - part) == 0) & np.isfinite(total) & (total != 0)
@@ -202,7 +202,7 @@ def _is_power(x: Array) -> Array:
 
 
 def _near_of(a: Rough, b: Rough, value: Array, factor: Array) -> tuple[Array, Array]:
-    """What a product or quotient with a power of two is near to, and how near."""
+    """The number that a product or quotient with a power of two is near to, and how near."""
     is_exact = _is_power(factor) & np.isfinite(value) & (np.abs(value) > 2.0**-1000)
     apart = np.where(is_exact, np.logaddexp2(a.apart, b.apart) + 1, math.inf)
     return np.where(is_exact, value, math.nan), np.where(np.isnan(apart), math.inf, apart)
@@ -544,7 +544,7 @@ def _power(a: Rough, b: Rough) -> Rough:
     products = np.where(np.isnan(products), 0.0, products)
     power = _finite(sign, products.min(axis=0), products.max(axis=0))
     special_base = a.is_zero | a.is_infinite
-    # Of positive bases the sign of the exponent is enough.
+    # The sign of the exponent is enough for positive bases.
     to_zero = a.is_zero == (b.sign > 0)
     of_positive = exactly(np.where(to_zero, 0.0, math.inf))
     base = np.where(a.is_zero, 0.0, math.inf) * np.where(a.sign < 0, -1.0, 1.0)

@@ -105,7 +105,7 @@ class Leading(NamedTuple):
         begin: Pair = np.full_like(t, first[0]), np.full_like(t, first[1])
         total, share, reach = _plus(begin, rise), np.zeros_like(t), RELATIVE + rest
         if self.is_exact:
-            # What the other terms are is added at last: beside a tie their sign is all that counts.
+            # The other terms are added at last: beside a tie their sign is all that counts.
             ratio = rise[0] / first[0]
             is_small, sign = np.abs(ratio) < BELOW_A_BIT, 1 if self.above[side] == (first[0] > 0) else -1
             share = np.where(is_small, np.where(np.abs(ratio) < LEAST_SHARE, sign * LEAST_SHARE, ratio), 0.0)
@@ -155,7 +155,7 @@ def _rounded(high: np.ndarray, low: np.ndarray, exponent: np.ndarray, kind: Any)
         odd = np.where(is_even & (low != 0), np.nextafter(high, np.where(low > 0, np.inf, -np.inf)), high)
         return np.asarray(converted(np.ldexp(odd, exponent), kind))
     found = np.ldexp(high, exponent)
-    # Of a subnormal number more bits are lost: a tie there is decided by the second word.
+    # A subnormal number loses more bits: a tie there is decided by the second word.
     with np.errstate(all="ignore"):
         lost = high - np.ldexp(found, -exponent)
         is_tie = (np.abs(lost) == np.ldexp(1.0, -1075 - exponent)) & (np.abs(found) < 2.0**-1021)

@@ -110,7 +110,7 @@ def test_written_formulas_take_none(name, dtype):
 
 
 def test_an_assist_is_found(monkeypatch):
-    """Of what underflow loses a subnormal bound was added in every result once."""
+    """A subnormal bound of what underflow loses was added in every result once."""
     program = lower(OPERATORS["gelu"].formula(), [SINGLE], (SINGLE,))
     assert list(assists(program, {})) == []
     monkeypatch.setattr(paired, "LOST", 2.0**-140)

@@ -197,7 +197,7 @@ def test_formulas_that_cancel_next_to_zero_are_decided_at_once(formula: Formula,
 
 
 def test_ordinary_results_are_those_of_mpfr() -> None:
-    """Of 40,000 results none is misrounded: formulas in the words of MPFR."""
+    """None of 40,000 results is misrounded: formulas in the words of MPFR."""
     gmpy2 = pytest.importorskip("gmpy2")
     words = {
         "exp": gmpy2.exp,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -256,7 +257,7 @@ class StageText:
         return self.parameters.get(position, f"record[{position}]")
 
 
-def _before(roots: Sequence[Expression], differing: set[Expression]) -> list[Expression]:
+def _before(roots: Sequence[Expression], differing: AbstractSet[Expression]) -> list[Expression]:
     """The nodes that are the same for all elements and are operands of others that differ: computed once, before the loop."""
     met = {operand: None for n in walk(*roots) if n in differing for operand in n.operands} | dict.fromkeys(roots)
     return [n for n in met if n not in differing and n.operation != ops.CONSTANT]

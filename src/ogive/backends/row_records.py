@@ -6,6 +6,7 @@ how many elements a result is undecided.
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from ogive import operations as ops
@@ -30,7 +31,7 @@ def mark_slot(program: Program) -> int:
     return finding_slot(program, len(program.stages)) + MOST_AHEAD
 
 
-def _marks(program: Program, differing: set[Expression]) -> Reduction | None:
+def _marks(program: Program, differing: AbstractSet[Expression]) -> Reduction | None:
     """The counter of undecided elements; None where a row is undecided as a whole."""
     undecided = program.undecided
     if undecided is None or undecided not in differing:

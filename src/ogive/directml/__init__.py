@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 #: The names that the package exports from its modules; those made from data comes on top.
 EXPORTS = {
     "builder.activation": ("FusedActivation",),
-    "builder.bindings": ("Binding", "GraphBuilder", "Model", "activation_soft_max", "input_tensor"),
+    "builder.microsoft_bindings": ("Binding", "GraphBuilder", "Model", "activation_soft_max", "input_tensor"),
     "builder.buffers": ("Buffer",),
     "builder.compiled": ("CompiledGraph",),
     "builder.tensor_expression": ("Expression",),

@@ -82,7 +82,7 @@ def _gelu(x: Term) -> Term:
 
 
 def _gelu_result(x: Term) -> Term:
-    """What it is less than x, and for negative x less than zero (-0, which remains where nothing is subtracted)."""
+    """The difference to x, and for negative x less than zero (-0, which remains where nothing is subtracted)."""
     size = f.minimum(f.absolute(x), 40)
     return f.maximum(x, -0.0) - size * f.normal_tail(size)
 

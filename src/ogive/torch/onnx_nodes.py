@@ -70,7 +70,7 @@ def _translation(operator: TensorOperator, evaluator: Callable[[], Any]) -> Call
     def translate(*given: Any) -> Any:
         count = len(operator.tensors)
         values = dict(zip(operator.parameter_names, given[count:], strict=True))
-        writer = _Writer(evaluator())
+        writer = _NodeWriter(evaluator())
         found = _standard_node(writer, operator.operator, given[:count], values)
         form = FORMS.get(operator.base.function)
         if found is None and form is not None:
@@ -80,7 +80,7 @@ def _translation(operator: TensorOperator, evaluator: Callable[[], Any]) -> Call
     return translate
 
 
-class _Writer:
+class _NodeWriter:
     """The operators of the opset that the exporter writes: ``writer.Mul(x, 0.5)``."""
 
     def __init__(self, evaluator: Any) -> None:
@@ -95,7 +95,7 @@ class _Writer:
 
 
 def _standard_node(
-    writer: _Writer, operator: Operator, tensors: Sequence[Value], values: Mapping[str, Any]
+    writer: _NodeWriter, operator: Operator, tensors: Sequence[Value], values: Mapping[str, Any]
 ) -> Value | None:
     """The one node of the standard that carries the operator's name; None where the opset's does not compute the same."""
     from ogive.onnx.schemas import schema_of
@@ -124,7 +124,7 @@ def _standard_node(
 
 
 def _body(
-    writer: _Writer, operator: TensorOperator, tensors: Sequence[Value], values: Mapping[str, Any]
+    writer: _NodeWriter, operator: TensorOperator, tensors: Sequence[Value], values: Mapping[str, Any]
 ) -> Value | tuple[Value, ...]:
     """The nodes of the formula."""
     import onnx
@@ -147,18 +147,18 @@ def _body(
 # ---- forms of several nodes, and nodes with conditions; None where there is none for these values
 
 
-def _number(writer: _Writer, value: float, like: Value) -> Value:
+def _number(writer: _NodeWriter, value: float, like: Value) -> Value:
     """A number of a tensor's element type."""
     import onnxscript
 
     return writer.Constant(value=onnxscript.ir.tensor(value, dtype=like.dtype))
 
 
-def _swish(writer: _Writer, x: Value, *, alpha: float = 1.0) -> Value:
+def _swish(writer: _NodeWriter, x: Value, *, alpha: float = 1.0) -> Value:
     return writer.Mul(x, writer.Sigmoid(x if alpha == 1 else writer.Mul(x, _number(writer, alpha, x))))
 
 
-def _gelu(writer: _Writer, x: Value, *, approximate: str = "none") -> Value:
+def _gelu(writer: _NodeWriter, x: Value, *, approximate: str = "none") -> Value:
     half, one = (_number(writer, value, x) for value in (0.5, 1.0))
     if approximate == "none":
         inner = writer.Erf(writer.Div(x, _number(writer, math.sqrt(2), x)))
@@ -169,20 +169,20 @@ def _gelu(writer: _Writer, x: Value, *, approximate: str = "none") -> Value:
     return writer.Mul(x, writer.Mul(half, writer.Add(inner, one)))
 
 
-def _gelu_of_opset(writer: _Writer, x: Value, approximate: str = "none") -> Value:
+def _gelu_of_opset(writer: _NodeWriter, x: Value, approximate: str = "none") -> Value:
     return writer.Gelu(x, approximate=approximate) if writer.opset >= 20 else _gelu(writer, x, approximate=approximate)
 
 
-def _clip(writer: _Writer, x: Value, *, min: float, max: float) -> Value | None:  # noqa: A002
+def _clip(writer: _NodeWriter, x: Value, *, min: float, max: float) -> Value | None:  # noqa: A002
     return writer.Clip(x, _number(writer, min, x), _number(writer, max, x)) if min <= max else None
 
 
-def _clip_by_tensors(writer: _Writer, x: Value, min: Value, max: Value, *, wins: str) -> Value | None:  # noqa: A002
+def _clip_by_tensors(writer: _NodeWriter, x: Value, min: Value, max: Value, *, wins: str) -> Value | None:  # noqa: A002
     has_numbers = all(bound.shape is not None and not len(bound.shape) for bound in (min, max))
     return writer.Clip(x, min, max) if wins == "max" and has_numbers else None
 
 
-def _prelu(writer: _Writer, x: Value, slope: Value) -> Value | None:
+def _prelu(writer: _NodeWriter, x: Value, slope: Value) -> Value | None:
     """The standard's slopes broadcast to x, not x to them."""
     if x.shape is None or slope.shape is None or len(slope.shape) > len(x.shape):
         return None
@@ -191,7 +191,7 @@ def _prelu(writer: _Writer, x: Value, slope: Value) -> Value | None:
     return writer.PRelu(x, slope) if fits else None
 
 
-def _softplus(writer: _Writer, x: Value, *, beta: float, threshold: float) -> Value | None:
+def _softplus(writer: _NodeWriter, x: Value, *, beta: float, threshold: float) -> Value | None:
     """Beyond 20 softplus and x are the same number of all types but float64."""
     if beta != 1:
         return None
@@ -201,18 +201,18 @@ def _softplus(writer: _Writer, x: Value, *, beta: float, threshold: float) -> Va
     return writer.Where(writer.Greater(x, _number(writer, threshold, x)), x, found)
 
 
-def _shrink(writer: _Writer, x: Value, *, bias: float, lambd: float, first: str) -> Value | None:
+def _shrink(writer: _NodeWriter, x: Value, *, bias: float, lambd: float, first: str) -> Value | None:
     """The order of the two conditions matters where both can hold."""
     return writer.Shrink(x, bias=bias, lambd=lambd) if first == "negative" or lambd >= 0 else None
 
 
-def _hardshrink(writer: _Writer, x: Value, *, lambd: float) -> Value:
+def _hardshrink(writer: _NodeWriter, x: Value, *, lambd: float) -> Value:
     """Shrink of the standard gives 0 for NaN."""
     is_small = writer.LessOrEqual(writer.Abs(x), _number(writer, lambd, x))
     return writer.Where(is_small, _number(writer, 0.0, x), x)
 
 
-def _layer_normalization(writer: _Writer, x: Value, scale: Value, bias: Value, *, epsilon: float) -> Value | None:
+def _layer_normalization(writer: _NodeWriter, x: Value, scale: Value, bias: Value, *, epsilon: float) -> Value | None:
     """The standard computes in float32, also of float64, and its scale is one row."""
     is_row = all(value.shape is not None and len(value.shape) == 1 for value in (scale, bias))
     if x.dtype.name == "DOUBLE" or not is_row:
@@ -221,27 +221,27 @@ def _layer_normalization(writer: _Writer, x: Value, scale: Value, bias: Value, *
     return results[0] if isinstance(results, tuple | list) else results  # the others: means, inverse deviations
 
 
-def _rms_normalization(writer: _Writer, x: Value, scale: Value, *, epsilon: float) -> Value | None:
+def _rms_normalization(writer: _NodeWriter, x: Value, scale: Value, *, epsilon: float) -> Value | None:
     is_row = scale.shape is not None and len(scale.shape) == 1
     if writer.opset < 23 or x.dtype.name == "DOUBLE" or not is_row:
         return None
     return writer.RMSNormalization(x, scale, axis=-1, epsilon=epsilon)
 
 
-def _logsumexp(writer: _Writer, x: Value) -> Value:
+def _logsumexp(writer: _NodeWriter, x: Value) -> Value:
     import onnxscript
 
     last = writer.Constant(value=onnxscript.ir.tensor([-1], dtype=onnxscript.ir.DataType.INT64))
     return writer.ReduceLogSumExp(x, last, keepdims=0)
 
 
-def _softshrink(writer: _Writer, x: Value, *, lambd: float) -> Value | None:
+def _softshrink(writer: _NodeWriter, x: Value, *, lambd: float) -> Value | None:
     """Shrink of the standard gives 0 for NaN."""
     within = _clip(writer, x, min=-lambd, max=lambd)
     return None if within is None else writer.Sub(x, within)
 
 
-def _clipped_gelu(writer: _Writer, x: Value, *, min: float, max: float) -> Value | None:  # noqa: A002
+def _clipped_gelu(writer: _NodeWriter, x: Value, *, min: float, max: float) -> Value | None:  # noqa: A002
     return _clip(writer, _gelu_of_opset(writer, x), min=min, max=max) if min <= max else None
 
 

@@ -159,7 +159,7 @@ def log1p(m: Arithmetic, x: DoubleWord) -> DoubleWord:
             power = m.shift_left_(k_bits, m.precision - 1)
             scale = m.from_bits_(_subtract(m.whole(m.bias << (m.precision - 1)), power))
         else:
-            # Of other numbers the inverse of the power would underflow, which takes some processors a hundred cycles.
+            # The inverse of the power of other numbers would underflow, which takes some processors a hundred cycles.
             scale = m.scale_(one, m.neg_(m.select_(_is_ordinary(m, total.high), k, zero)))
     offset = m.sub_(scale, one)
     if m.is_long:
