@@ -269,7 +269,7 @@ class Bounded(Totals):
         for part, constant in ((a, b), (b, a)):
             self._keep_multiple(result, part, constant, divides=False)
         made = self._made(result, error, factors=(a, b))
-        return made if result.exponent is None else self._in_other_frame(made)
+        return self._in_other_frame(made) if self.of_doubles and result.exponent is not None else made
 
     def _keep_multiple(self, result: DoubleWord, a: DoubleWord, by: DoubleWord, *, divides: bool) -> None:
         """Remember of which single number of float32 or less a product or quotient is a multiple."""
@@ -393,7 +393,7 @@ class Bounded(Totals):
         beyond = ties.of_ratio(self, a, b, is_sure=not static and absolute is None) if self.extended else None
         error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly, beyond)
         made = self._made(result, self._of_two(error, found, result, *operands))
-        return made if result.exponent is None else self._in_other_frame(made)
+        return self._in_other_frame(made) if self.of_doubles and result.exponent is not None else made
 
     def error_of_mantissa(self, a: DoubleWord) -> Bound:
         absolute = a.error.absolute
