@@ -64,14 +64,20 @@ def overflow_of(kind: ElementType) -> Fraction:
 
 
 def with_limits(
-    roots: Sequence[Expression], kind: ElementType, *, in_float64: bool = False, rounds_parameters: bool | None = None
+    roots: Sequence[Expression],
+    kind: ElementType,
+    *,
+    in_float64: bool = False,
+    rounds_parameters: bool | None = None,
+    keeps_overflow: bool = False,
 ) -> tuple[Expression, ...]:
     """The formulas of numbers that are stored in a type.
 
     ``in_float64``: for arithmetic that is of float64 itself, where a number that is too large is an infinity already.
     ``rounds_parameters``: whether parameters are rounded to float32; as the type says, unless told otherwise.
+    ``keeps_overflow``: for parameters alone; the places where numbers become infinite stay open.
     """
-    of_type = {ops.OVERFLOW, ops.GIVEN}
+    of_type = {ops.GIVEN} if keeps_overflow else {ops.OVERFLOW, ops.GIVEN}
     if not any(current.operation in of_type for current in walk(*roots)):
         return tuple(roots)
     limit = constant(math.inf if in_float64 and kind.bits > 32 else overflow_of(kind))
@@ -79,7 +85,7 @@ def with_limits(
     done: dict[Expression, Expression] = {}
     for current in walk(*roots):
         operands = tuple(done[operand] for operand in current.operands)
-        if current.operation == ops.OVERFLOW:
+        if current.operation == ops.OVERFLOW and not keeps_overflow:
             done[current] = limit
         elif current.operation == ops.GIVEN:
             done[current] = constant(float(np.float32(current.attribute)) if is_rounded else current.attribute)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from ogive import operations as ops
 from ogive.conversion import converted
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, walk
+from ogive.limits import with_limits
 
 __all__ = ["by_magnitude"]
 
@@ -101,8 +103,8 @@ def _constant(value: float, like: Rough) -> Rough:
 
 def _finite(sign: Array, low: Array, high: Array, near: Array | None = None, apart: Array | None = None) -> Rough:
     """Finite numbers that are not zero, their logarithms rounded outwards."""
-    low = np.minimum(low - np.abs(low) * RELATIVE - ABSOLUTE, MOST)
-    high = np.maximum(high + np.abs(high) * RELATIVE + ABSOLUTE, -MOST)
+    low = np.minimum(np.where(np.isinf(low), low, low - np.abs(low) * RELATIVE - ABSOLUTE), MOST)
+    high = np.maximum(np.where(np.isinf(high), high, high + np.abs(high) * RELATIVE + ABSOLUTE), -MOST)
     low = np.where(np.isnan(low), -math.inf, low)
     high = np.where(np.isnan(high), math.inf, high)
     near = np.full(low.shape, math.nan) if near is None else near
@@ -760,6 +762,7 @@ def by_magnitude(
     if kind.name not in FORMATS or not operands:
         return None
     found: dict[Expression, Any] = {}
+    (root,) = with_limits([root], kind)
     with np.errstate(all="ignore"):
         like = exactly(next(iter(operands.values())))
         for current in walk(root):
@@ -777,12 +780,24 @@ def _node(
         value = n.attribute if n.operation is ops.CONSTANT else parameters[n.attribute[1]]
         if is_truth:
             return np.full(like.low.shape, int(bool(value)))
-        made = _constant(float(value), like)
-        return made if float(value) == value else made._replace(apart=np.full(like.low.shape, -52.0))
+        return _of_constant(value, like)
     rule = FUNCTIONS.get(n.operation.name)
     if rule is None:
         return np.full(like.low.shape, -1) if is_truth else _unknown(like)
     return rule(*given)
+
+
+def _of_constant(value: Any, like: Rough) -> Rough:
+    """A constant or a parameter: float64 may have no such number, or none of its size."""
+    if (
+        isinstance(value, Fraction)
+        and value
+        and not -1000 < value.numerator.bit_length() - value.denominator.bit_length() < 1000
+    ):
+        logarithm = np.full(like.low.shape, math.log2(abs(value.numerator)) - math.log2(value.denominator))
+        return _finite(np.full(like.low.shape, 1 if value > 0 else -1), logarithm, logarithm)
+    made = _constant(float(value), like)
+    return made if float(value) == value else made._replace(apart=np.full(like.low.shape, -52.0))
 
 
 def _rounded(number: Rough, kind: ElementType) -> tuple[Array, Array]:

@@ -48,7 +48,7 @@ MAY_IMPORT = {
     "differentiation": {"expression", "formula", "limits", "slopes"},
     "over_intervals": {"differentiation", "elementary_functions", "enclosure", "expression", "row_enclosure"},
     "near_zero": {"differentiation", "enclosure", "expression"},
-    "magnitudes": {"expression"},
+    "magnitudes": {"expression", "limits"},
     "program": {"expression", "numerics"},
     "numerics": {"effects", "expression"},
     "passes": {

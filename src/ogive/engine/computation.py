@@ -144,7 +144,7 @@ class Formula:
         if computes_in(self.inputs, self.outputs) == "float32":  # as a kernel gets those that stay open
             numbers = {name: float(np.float32(value)) for name, value in self.bound}
         return lower(
-            [fold(root, numbers) for root in self._of_types],
+            [fold(root, numbers) for root in self._of_types(keeps_overflow=True)],
             self.inputs,
             self.outputs,
             modular=self.modular,
@@ -153,15 +153,16 @@ class Formula:
             accuracy=self.accuracy,
         )
 
-    @property
-    def _of_types(self) -> tuple[Expression, ...]:
-        """The formulas with what depends on the element types."""
+    def _of_types(self, *, keeps_overflow: bool = False) -> tuple[Expression, ...]:
+        """The formulas with what depends on the element types, but for where numbers become infinite if that is kept."""
         from ogive.limits import stored_in, with_limits
         from ogive.passes.exact import computes_in
 
         is_single = computes_in(self.inputs, self.outputs) == "float32"
         stored = stored_in(self.inputs, self.outputs)
-        return with_limits(self.roots, stored, in_float64=True, rounds_parameters=is_single)
+        return with_limits(
+            self.roots, stored, in_float64=True, rounds_parameters=is_single, keeps_overflow=keeps_overflow
+        )
 
     @cached_property
     def needs_test(self) -> bool:
@@ -170,7 +171,7 @@ class Formula:
         from ogive.passes.fold import fold
         from ogive.passes.lower import computed_in_integers
 
-        roots = [fold(root) for root in self._of_types]
+        roots = [fold(root) for root in self._of_types()]
         if computed_in_integers(roots, self.inputs, self.outputs, modular=self.modular):
             return False
         if not self.is_row_wise and is_of_doubles(roots, self.inputs, self.outputs):

@@ -66,6 +66,7 @@ def lower(
     types = (*inputs, *outputs)
     stored = stored_in(inputs, outputs)
     is_single = computes_in(inputs, outputs) == "float32"
+    real = with_limits(roots, stored, rounds_parameters=is_single)
     roots = with_limits(roots, stored, in_float64=True, rounds_parameters=is_single)
     if reduces and modular:
         return whole_rows(roots, inputs, outputs, format_of_rows(roots, inputs), parameter_count)
@@ -82,7 +83,7 @@ def lower(
             return made
         return fast(made, as_computed(roots, keep=SLOPES), inputs, outputs)
     if not reduces and is_of_doubles(roots, inputs, outputs):
-        decide = decider(roots, inputs, outputs)
+        decide = decider(real, inputs, outputs)  # which knows of no infinity but those of operands
         computed = as_computed(roots, of_doubles=True)
         return with_test(computed, inputs, outputs, parameter_count, decide=decide)
     is_fast = accuracy == "fast" and not any(t.name == "float64" for t in types)  # which both contracts have alike
