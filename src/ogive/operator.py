@@ -395,8 +395,8 @@ class Operator(_native.OperatorCall):
         ``dtype="int64"``.
 
         >>> import numpy as np, ogive
-        >>> ogive.add.reduce(np.full(100_000, 0.01, np.float16))
-        np.float16(1000.0)
+        >>> float(ogive.add.reduce(np.full(100_000, 0.01, np.float16)))
+        1000.0
         >>> ogive.add.reduce(np.ones((2, 3)), axis=None)
         np.float64(6.0)
         """

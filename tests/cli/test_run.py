@@ -86,7 +86,7 @@ def test_the_guide_shows_what_the_main_command_prints(ogive, tmp_path, monkeypat
     (shown,) = re.findall(r"^```text\n(out  .*?)^```$", document, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(EXAMPLES)
-    monkeypatch.setattr("ogive.cli.terminal._can_write", lambda *_: True)  # whatever the tests' terminal can
+    monkeypatch.setattr("ogive.cli.terminal.can_write", lambda *_: True)  # whatever the tests' terminal can
     status, out, _ = ogive(*words.split())
     assert status == 0
     assert shown.count("\n") > 8

@@ -153,9 +153,9 @@ def test_results_over_operands():
 def test_the_kernel_of_columns_is_used(monkeypatch):
     made = []
 
-    def compiled(program, target, *, of_columns=False, original=kernels.compiled):
+    def compiled(program, target, *, of_columns=False, original=kernels.compiled, **others):
         made.append(of_columns)
-        return original(program, target, of_columns=of_columns)
+        return original(program, target, of_columns=of_columns, **others)
 
     monkeypatch.setattr(kernels, "compiled", compiled)
     program = reduction("sum", FLOAT32, FLOAT32).program

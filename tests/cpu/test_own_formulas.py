@@ -55,7 +55,6 @@ OF_ONE: dict[str, Formula] = {
     "not": lambda x: np.where(~(x > 0), x, 1.0),
     "x ** -1": lambda x: x**-1,
     "x ** 0": lambda x: x**0,
-    "x ** 0.5": lambda x: x**0.5,
     "x ** 1": lambda x: x**1,
     "x ** 2": lambda x: x**2,
     "x ** 3": lambda x: x**3,
@@ -234,6 +233,17 @@ def test_exact_points():
         assert (ogive.operator(types=[name])(lambda x: np.log10(x))((10.0**tens).astype(kind)) == tens).all()
         whole = np.arange(-200, 201).astype(kind)
         assert (ogive.operator(types=[name])(lambda x: np.cbrt(x))(whole**3) == whole).all()
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_root_written_as_a_power_has_the_sign_of_a_power(kind):
+    """The power of -0 is 0, as in C and Python; NumPy takes the root here, which is -0."""
+    x = np.array([-0.0, 0.0, 1e-40, 0.25, 2.0, 7.0, np.inf, np.nan, -1.0], kind)
+    with np.errstate(all="ignore"):
+        expected = np.float_power(x.astype(np.float64), 0.5).astype(kind)
+        found = ogive.operator(types=[np.dtype(kind).name])(lambda x: x**0.5)(x)
+    assert np.array_equal(found, np.where(np.isfinite(x) & (x > 0), np.sqrt(np.abs(x)), expected), equal_nan=True)
+    assert not np.signbit(found[:2]).any()
 
 
 @pytest.mark.parametrize(
