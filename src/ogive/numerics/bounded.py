@@ -173,11 +173,12 @@ class Bounded(Totals):
 
     def _in_other_frame(self, a: DoubleWord) -> DoubleWord:
         """A number that was computed beside a power of two: nothing but zero is known to lie on one side of it then."""
-        found = a.error.beyond
-        words = () if found is None else (found.high, found.low)
-        if all(n.operation is ops.CONSTANT and n.attribute == 0 for n in words):
+        found, zero = a.error.beyond, self.number(0.0)
+        if found is None or (found.high is zero and found.low is zero):
             return a
-        return replace(a, error=replace(a.error, beyond=None))
+        is_zero = both(self.equal_(found.high, zero), self.equal_(found.low, zero))
+        beyond = Beyond(zero, zero, both(is_zero, found.is_above), both(is_zero, found.is_below))
+        return replace(a, error=replace(a.error, beyond=beyond))
 
     def with_moderate_size(self, a: DoubleWord) -> DoubleWord:
         """The number with its power of two kept apart, where that may be large."""
