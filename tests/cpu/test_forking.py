@@ -501,22 +501,30 @@ print(calls(decide))
     assert run(FORK_INSIDE_A_CALL + code) == (0, "[0]", "")
 
 
+@pytest.mark.parametrize("short_call", [False, True], ids=["", "after a short call"])
 @pytest.mark.parametrize("operator", ["ogive.operator(lambda x: x * ogive.sigmoid(x * 1.375))", "ogive.tanh"])
-def test_the_chain_has_code_before_work_is_shared_out(operator):
-    """Compiling runs much Python, which may fork."""
+def test_all_that_a_shared_call_may_need_has_code_before(operator, short_call):
+    """Compiling runs much Python, which may fork. The repair that takes a retry's place in short calls needs no code."""
     code = f"""
 from ogive.runtime import kernels
 ogive.set_num_threads(2)
-resolved = []
+later = []
 made = kernels.make_kernel
 def make_kernel(*arguments, **keywords):
     kernel = made(*arguments, **keywords)
     if not keywords.get("is_first", True):
-        resolved.append(kernel)
+        later.append(kernel)
     return kernel
 kernels.make_kernel = make_kernel
+prepared = lambda: [kernel.prepared for kernel in later]
+x = np.random.default_rng(0).standard_normal(1 << 20, dtype="f4")
 f = {operator}
+if {short_call}:
+    f(x[:8192])
 f(np.zeros(1 << 20, "f4"))  # no element is undecided
-print(len(resolved) > 0, all(kernel.prepared for kernel in resolved))
+before = prepared()
+f(x)
+(row,) = ogive.runtime.statistics()
+print(any(before), prepared() == before, min(row.retried, row.repaired) > 0)
 """
-    assert run(code) == (0, "True True", "")
+    assert run(code) == (0, "True True True", "")

@@ -191,7 +191,7 @@ ogive_kernel_function ogive_repair_function(ogive_call *call, OgiveKernel *repai
 /* ---- sharing out ------------------------------------------------------------------------------ */
 
 /* Whether all kernels of the chain have code. Python runs in the middle of a job as little as possible: there it may fork, and
- * then the caller does the rest alone. */
+ * then the caller does the rest alone. `last` needs none: it takes the place of a retry that has no code. */
 static int has_chain(ogive_call *call) {
     for (OgiveKernel *kernel = call->kernel->repair; kernel != NULL; kernel = kernel->repair) {
         if (ogive_repair_function(call, kernel) == NULL) {
