@@ -26,12 +26,12 @@ __all__ = [
 
 
 @cache
-def context() -> Any:
-    """Arithmetic in 300 bits."""
+def context(bits: int = 300) -> Any:
+    """Arithmetic in 300 bits, or so many."""
     with needed("results in 300 bits", "'ogive[exact]'", "mpmath"):
         import mpmath
     found = mpmath.MPContext()
-    found.prec = 300
+    found.prec = bits
     return found
 
 
@@ -53,11 +53,15 @@ def to_long_double(value: Any) -> np.longdouble:
 #: Where the error functions are as good as constant: what is left is below 2**-(10**9), and mpmath overflows.
 FAR = 30_000
 
+#: Above it, which is beyond every element type, the tail is taken for nothing: its exponent is too long a number.
+VAST = 2**1100
+
 
 def exact(name: str, x: Any) -> Any:
     """``erf`` or ``erfc`` of a number of mpmath."""
     mp = context()
-    if abs(x) > FAR:
+    is_tail = name == "erfc" and FAR < x < VAST  # tiny, but times infinity it is infinite
+    if abs(x) > FAR and not is_tail:
         return mp.sign(x) if name == "erf" else 1 - mp.sign(x)
     return getattr(mp, name)(x)
 

@@ -1,7 +1,7 @@
 """The reference evaluator: what "right" means. Small, slow, and independent of how kernels compute.
 
-It walks a formula's graph, not a lowered one, in a number system of the caller's choice: `exact` in mpmath
-(any number of digits), `Float64` and `LongDouble` in NumPy's own functions for sweeps over many elements.
+It walks a formula's graph, not a lowered one: `evaluate_exactly` in 300 bits of mpmath, for one element, and `evaluate` in
+float64 or long double with NumPy's own functions, for sweeps over many elements.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ogive.dtypes import ElementType
 from ogive.error_functions import compiled_error_function, context, to_long_double
 from ogive.errors import UnsupportedError
 from ogive.expression import Expression, Format, Operation, walk
+from ogive.passes.forms import cancels, with_forms
 from ogive.slope_forms import with_slopes
 
 __all__ = [
@@ -68,6 +69,7 @@ _ON_ARRAYS: dict[str, Callable[..., Any]] = {
     ops.DIVIDE: np.divide,
     ops.NEGATE: np.negative,
     ops.ABSOLUTE: np.absolute,
+    ops.APPROXIMATION: np.positive,
     ops.SQUARE_ROOT: np.sqrt,
     ops.FLOOR: np.floor,
     ops.CEILING: np.ceil,
@@ -104,7 +106,8 @@ def evaluate(
     """The formula on arrays, in float64 or long double, with NumPy's functions; not rounded further.
 
     Good for float16, bfloat16 and float32 kernels (float64) and for float64 kernels where long double has
-    64 bits or more. The error of NumPy's functions is that of the C library.
+    64 bits or more. The error of NumPy's functions is that of the C library. Definitions in which terms cancel have the forms
+    that are equal to them (ogive.passes.forms).
     """
 
     def leaf(current: Expression) -> Any:
@@ -120,7 +123,7 @@ def evaluate(
             return dtype(value.numerator) / dtype(value.denominator) if dtype is not np.float64 else dtype(float(value))
         return dtype(value)
 
-    (root,) = with_slopes([root])
+    (root,) = with_slopes(with_forms([root], of_results=False))
     with np.errstate(all="ignore"):
         return _interpret(root, lambda operation: _ON_ARRAYS.get(operation, operation.evaluate), leaf)
 
@@ -143,9 +146,11 @@ def _interpret(
 # ---- exactness: mpmath
 
 
-def _exact_functions(bits: int) -> dict[str, Callable[..., Any]]:
-    mp = context()
+#: Enough bits for what definitions lose to cancellation: float64's largest number squared, beside its smallest.
+_ENOUGH = 3300
 
+
+def _exact_functions(mp: Any, bits: int) -> dict[str, Callable[..., Any]]:
     def divide(a: Any, b: Any) -> Any:
         if b == 0:
             return mp.nan if a == 0 or mp.isnan(a) else a * mp.inf
@@ -174,25 +179,23 @@ def _exact_functions(bits: int) -> dict[str, Callable[..., Any]]:
         ops.LESS: lambda a, b: a < b,
         ops.LESS_EQUAL: lambda a, b: a <= b,
         ops.EQUAL: lambda a, b: a == b,
-        ops.AND: _bits_or_truth(lambda a, b: a & b),
-        ops.OR: _bits_or_truth(lambda a, b: a | b),
-        ops.EXCLUSIVE_OR: _bits_or_truth(lambda a, b: a ^ b),
+        ops.AND: _bits_or_truth(mp, lambda a, b: a & b),
+        ops.OR: _bits_or_truth(mp, lambda a, b: a | b),
+        ops.EXCLUSIVE_OR: _bits_or_truth(mp, lambda a, b: a ^ b),
         ops.NOT: lambda a: not a if isinstance(a, bool) else mp.mpf(~int(a)),
         ops.SELECT: lambda condition, a, b: a if condition else b,
-        ops.REMAINDER: _exact_remainder,
+        ops.REMAINDER: partial(_exact_remainder, mp),
         # Modulo a multiple of what every integer type has.
         ops.INTEGER_POWER: lambda a, b: mp.mpf(_integer_power(int(a), int(b), 2**64)),
     }
 
 
-def _bits_or_truth(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _bits_or_truth(mp: Any, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """For two truth values a truth value, for two integers (as mpmath has them) an integer."""
-    mp = context()
     return lambda a, b: function(a, b) if isinstance(a, bool) else mp.mpf(function(int(a), int(b)))
 
 
-def _exact_remainder(a: Any, b: Any) -> Any:
-    mp = context()
+def _exact_remainder(mp: Any, a: Any, b: Any) -> Any:
     if not mp.isfinite(a) or b == 0 or mp.isnan(b):
         return mp.nan
     if mp.isinf(b):
@@ -217,9 +220,10 @@ def evaluate_exactly(
 ) -> Any:
     """The formula on one element, in 300 bits: an mpmath number. There is no negative zero in mpmath.
 
+    A definition in which terms cancel has enough bits on the way.
     ``bits`` is the width of integer operands, for the formulas that look at their bits.
     """
-    mp = context()
+    mp = context(_ENOUGH) if cancels(root) else context()
 
     def leaf(current: Expression) -> Any:
         if current.operation == ops.INPUT:
@@ -232,13 +236,14 @@ def evaluate_exactly(
         value = current.attribute
         return mp.mpf(value.numerator) / value.denominator if isinstance(value, Fraction) else mp.mpf(value)
 
-    functions, mp = _exact_functions(bits), context()
+    functions = _exact_functions(mp, bits)
 
     def rule_of(operation: Operation) -> Callable[..., Any] | None:
         exact = operation.evaluate_exactly
         return functions.get(operation) or (None if exact is None else partial(exact, mp))
 
-    return _interpret(root, rule_of, leaf)
+    value = _interpret(root, rule_of, leaf)
+    return value if isinstance(value, bool) else +context().mpf(value)
 
 
 def correctly_rounded(value: Any, kind: ElementType, *, modular: bool = False) -> float | int:

@@ -108,6 +108,41 @@ def test_error_functions_in_long_double(function):
     assert np.isnan(special[2])
 
 
+#: Operators with parameters with which terms of their definitions cancel: each at tiny numbers, ordinary ones and far out.
+CANCELLING: dict[str, tuple[dict[str, float], tuple[int, ...]]] = {
+    "log1mexp": ({}, (1,)),
+    "logit": ({}, (1,)),
+    "squareplus": ({"b": 4.0}, (1, -1)),
+    "tanhshrink": ({}, (1, -1)),
+    "xielu": ({"alpha_p": 0.75, "alpha_n": 0.75, "beta": 0.75}, (1, -1)),
+    "mish": ({}, (1, -1)),
+    "log_sigmoid": ({}, (1, -1)),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.longdouble])
+@pytest.mark.parametrize("name", CANCELLING)
+def test_the_reference_loses_nothing_to_cancellation(name, dtype):
+    """Alone, opposed and inside a formula."""
+    parameters, signs = CANCELLING[name]
+    (root,) = OPERATORS[name].formula()
+    most = 1 if name == "logit" else 1e16
+    magnitudes = (1e-100, 9.2e-41, 1e-12, 1e-3, 0.25, 0.51, 0.9, 1.5, 40.0, 9e15)
+    points = np.array([sign * size for size in magnitudes for sign in signs if size < most])
+    for formula in (root, -root, f.cbrt(root)):
+        found = evaluate(formula, [points], parameters, dtype)
+        for point, value in zip(points.tolist(), found, strict=True):
+            exact = to_long_double(evaluate_exactly(formula, [point], parameters))
+            assert abs(value - exact) <= 16 * np.finfo(dtype).eps * abs(exact), (point, value, exact)
+
+
+def test_the_exact_tail_is_never_nothing():
+    """So gelu far below zero, times an infinity, is one."""
+    for point in (30.0, 1e5, 3.5e31, 1.7e308):
+        assert evaluate_exactly(f.erfc(x), [point]) > 0
+        assert evaluate_exactly(OPERATORS["geglu"].formula()[0], [-point, float("-inf")]) == float("inf")
+
+
 @pytest.mark.parametrize("name", ["erf", "erfc"])
 def test_compiled_error_functions_in_float64(name):
     compiled = compiled_error_function(name, np.float64)

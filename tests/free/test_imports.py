@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "slope_forms": {"expression", "formula", "slopes"},
     "numpy_in_formulas": {"expression", "formula"},
     "trace": {"expression", "formula", "numpy_in_formulas"},
-    "reference": {"error_functions", "expression", "slope_forms"},
+    "reference": {"error_functions", "expression", "passes", "slope_forms"},  # of passes only the forms
     "balls": set(),
     "effects": set(),
     "enclosure": {"balls", "effects", "expression", "limits"},

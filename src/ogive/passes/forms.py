@@ -9,7 +9,8 @@ cancels or overflows. There are two kinds:
   a remainder may show what a result does not. Where a form is equal only nearly, `approximation` says by how much, and
   bounds have it.
 
-Enclosures and the reference know the definitions alone.
+Enclosures and the exact reference evaluate the definitions, in as many bits as it takes. The reference for arrays has too few and takes
+the forms inside.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from ogive.expression import Expression, Format, Term, constant, node, tracing, 
 from ogive.limits import at_infinities
 from ogive.passes.fold import fold
 
-__all__ = ["PARTS", "Forms", "patterns_of", "with_forms"]
+__all__ = ["PARTS", "Forms", "cancels", "patterns_of", "with_forms"]
 
 Form = Callable[..., Term]
 
@@ -479,12 +480,12 @@ def patterns_of(name: str) -> list[Expression]:
     return [_traced(form)[1] for form in forms if form is not None]
 
 
-def with_forms(roots: Sequence[Expression], *, of_doubles: bool = False) -> list[Expression]:
-    """The formulas with the forms of all parts."""
+def with_forms(roots: Sequence[Expression], *, of_doubles: bool = False, of_results: bool = True) -> list[Expression]:
+    """The formulas with the forms of all parts; without ``of_results`` those that are equal to the definitions alone."""
     found = {current: match for current in walk(*roots) if (match := _match(current)) is not None}
     if not found:
         return list(roots)
-    results = _results(roots, found)
+    results = _results(roots, found) if of_results else ()
     done: dict[Expression, Expression] = {}
     for current in walk(*roots, operands=lambda n: found[n][1] if n in found else n.operands):
         if current in found:
@@ -498,6 +499,11 @@ def with_forms(roots: Sequence[Expression], *, of_doubles: bool = False) -> list
             same = all(a is b for a, b in zip(operands, current.operands, strict=True))
             done[current] = current if same else node(current.operation, operands, current.attribute, current.format)
     return [done[root] for root in roots]
+
+
+def cancels(root: Expression) -> bool:
+    """Whether a part of the formula is a definition that has an equal form, because terms of it cancel."""
+    return any((found := _match(current)) is not None and PARTS[found[0]].inside is not None for current in walk(root))
 
 
 def _match(root: Expression) -> tuple[str, list[Expression]] | None:
