@@ -123,6 +123,8 @@ def test_formulas_around_an_operator_are_those_of_its_definition(name: str, kind
             low, high = rounded(right, kind)
             assert low <= value <= high, (said, float(operand), float(value), low, high)
             if value == 0:
+                if said.startswith("log") and right == 0:
+                    continue  # of log(1 - exp(-x)) far out the bits of the oracle leave zero, without a sign
                 assert np.signbit(value) == (right < 0), (said, float(operand))
 
 
