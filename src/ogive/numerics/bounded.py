@@ -76,12 +76,11 @@ class Bounded(Totals):
         of_doubles: bool = False,
         knows_what_is_beyond_range: bool = False,
         is_of_rows: bool = False,
-        follows_exactness: bool = True,
         is_usual: bool = False,
     ) -> None:
         """``is_long``: whether two words are those of the second level, or those of float64's own kernels (words.py).
-        ``follows_exactness``: whether that level of float64 says where numbers are exact. ``is_usual``: whether results that are
-        infinite or NaN are undecided, so that no bound says where NaN may be another number.
+        ``is_usual``: whether results that are infinite or NaN are undecided, so that no bound says where NaN may be another
+        number.
         """
         if form is not self.computes_in:
             raise ValueError(f"bounds are known of float{self.computes_in.bits}, not of {form.value}")
@@ -99,11 +98,11 @@ class Bounded(Totals):
         """Whether results that overflow are meant to: that is no doubt then."""
         self.small = 2.0**-960 if self.extended else 2.0**-1022
         self.follows_zeros = self.extended and is_of_rows
-        self.follows_exactness = knows_what_is_beyond_range or (of_doubles and self.is_long and follows_exactness)
+        self.follows_exactness = knows_what_is_beyond_range or (of_doubles and self.is_long)
         self.is_usual = is_usual
         self.knows_what_is_beyond_range = knows_what_is_beyond_range
         """Whether bounds say which numbers are vast (beyond_range.py). Else these are in doubt."""
-        self.knows_nan = knows_what_is_beyond_range or (of_doubles and self.is_long)
+        self.knows_nan = self.follows_exactness
         """Whether bounds say which numbers are NaN for certain."""
         #: The share that a bound with a static part becomes where one has to be relative.
         self.share_of_static = 2.0**-96 if self.follows_zeros else 2.0**-64

@@ -113,13 +113,13 @@ class TestedDoubles(TestedReals, UntestedElements):
         low = m.number(0.0) if number.low is None else number.low if number.is_normal else m.low_part(number)
         lows = m.sub_(low, reach), m.add_(low, reach)
         ends = [m.add_(number.high, end) for end in lows]
-        differ: Expression | None = m.not_(m.equal_(*ends))
+        differ = m.not_(m.equal_(*ends))
         if is_tiny is not None and self._splits_operands:
             tiny_ends = [self._rounded_to_subnormal(replace(number, low=end, is_normal=False)) for end in lows]
             crosses = both(m.less_equal_(ends[0], m.number(0.0)), m.less_equal_(m.number(0.0), ends[1]))
             crosses = except_where(crosses, m.keeps_sign(number)) or crosses
             differ_if_tiny = node(ops.OR, (m.not_(m.equal_(*tiny_ends)), crosses), None, Format.BIT)
-            differ = m.select_(is_tiny, differ_if_tiny, m.not_(m.equal_(*ends)))
+            differ = m.select_(is_tiny, differ_if_tiny, differ)
         undecided = either(except_where(differ, error.exactly if m.follows_exactness else None), doubt)
         return value, except_where(undecided, error.nan)
 

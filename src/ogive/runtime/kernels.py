@@ -219,7 +219,7 @@ def make_kernel(
         streamed = chosen.tuning.streamed_eighths
         again = last = None
         if known["retries"]:
-            # A repair compiles sooner, and few elements come to it. What decides float64 decides its last bit.
+            # A repair compiles sooner, and few elements come to it. Repairs of float64 decide the last bit, and take their time.
             is_rounded = known["ends with repair"] and all(t.name != "float64" for t in outputs)
             if FEW_SKIP_RETRIES and is_rounded and not row_wise:
                 last = repair_of(target, known["marks rows"], known["retries"])
