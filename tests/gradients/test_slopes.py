@@ -398,7 +398,7 @@ def test_derivatives_at_all_sizes(name: str, wrt: str, choices: dict[str, str], 
             continue
         found, checked = wrong(name, wrt, choices, dtype, order)
         assert not found, "\n".join(found)
-        assert checked >= 4
+        assert checked >= 3  # logit has a third of the points in its domain
 
 
 def is_right(result: float, low: float, high: float) -> bool:

@@ -24,8 +24,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import atheris
-
 #: The targets, and the parts of the package whose branches lead the way.
 TARGETS = {
     "onnx": ("ogive.onnx", "ogive.engine", "ogive.movement"),
@@ -104,6 +102,8 @@ def _place(error: BaseException) -> str:
 
 
 def changed_bytes(target: Target, data: bytes, most: int, seed: int) -> bytes:
+    import atheris
+
     rng = random.Random(seed)
     if target.change is None or rng.random() < 0.1:
         return bytes(atheris.Mutate(data, most))
@@ -118,6 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, default=Path("build/fuzz"), help="where inputs that fail are kept")
     parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
     chosen = parser.parse_args(arguments)
+    import atheris  # it has wheels for few versions of Python, and what reads this file's dataclasses needs none
+
     resource.setrlimit(resource.RLIMIT_AS, (_BYTES_OF_THE_PROCESS, _BYTES_OF_THE_PROCESS))
     with atheris.instrument_imports(include=list(TARGETS[chosen.target])):
         for module in TARGETS[chosen.target]:
