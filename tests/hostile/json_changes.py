@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,13 +14,18 @@ ODD = [
     "/etc/passwd", "../x", ".", "NaN", "-inf", "\ud800", "a\0b", [], {}, [1, 2, 3], [[1]], [None], {"a": 1}, "a" * 3000,
 ]  # fmt: skip
 
+_MOST_PLACES = 5000
 
-def _places(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Each container with each of its keys."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in list(inner):
-        found.append((value, key))
-        _places(item, found)
+
+def _places(value: Any) -> list[tuple[Any, Any]]:
+    """Each container with each of its keys, the outermost ones first: a few thousand, as a list may hold itself."""
+    found: list[tuple[Any, Any]] = []
+    inner = deque([value])
+    while inner and len(found) < _MOST_PLACES:
+        one = inner.popleft()
+        keys = list(one) if isinstance(one, dict) else range(len(one)) if isinstance(one, list) else ()
+        found += [(one, key) for key in keys]
+        inner += [one[key] for key in keys]
     return found
 
 
@@ -30,11 +36,11 @@ def changed(data: bytes, rng: random.Random, seeds: Sequence[bytes]) -> bytes:
     except (ValueError, RecursionError):
         value = json.loads(rng.choice(seeds))
     for _ in range(rng.choice([1, 1, 2, 3])):
-        places = _places(value, [])
+        places = _places(value)
         if not places:
             break
         container, key = rng.choice(places)
-        others = places if rng.random() < 0.5 else _places(json.loads(rng.choice(seeds)), [])
+        others = places if rng.random() < 0.5 else _places(json.loads(rng.choice(seeds)))
         other, at = rng.choice(others)
         way = rng.random()
         if way < 0.35:

@@ -291,7 +291,8 @@ static int read_step(OgivePlan *self, PyObject *given, plan_step *step) {
     step->outputs = (int)PyTuple_GET_SIZE(outputs);
     step->released = (int)PyTuple_GET_SIZE(released);
     const int is_ufunc = PyObject_TypeCheck(callable, &PyUFunc_Type);
-    if (step->outputs < 1 || step->inputs + step->outputs > NPY_MAXARGS || PyTuple_GET_SIZE(places) != step->outputs ||
+    /* A kernel is a ufunc, which has at most NPY_MAXARGS operands; a function may have any number. */
+    if (step->outputs < 1 || PyTuple_GET_SIZE(places) != step->outputs ||
         (step->is_kernel ? !is_ufunc : step->outputs != 1 || !(callable == Py_None || PyCallable_Check(callable))) ||
         (step->is_kernel && (((PyUFuncObject *)callable)->nin != step->inputs ||
                              ((PyUFuncObject *)callable)->nout != step->outputs))) {
