@@ -1,19 +1,19 @@
 """``python -m benchmarks``: Ogive beside its peers, in one run.
 
-Everybody computes on the same number of threads; medians of interleaved rounds are compared. The figures are
+Everybody computes on the same number of threads; medians of interleaved rounds are compared, or their least. The figures are
 printed as tables and, with --json, written to a file, from which ``python -m benchmarks.report`` makes the
-tables and the pictures of docs/tables/performance.md.
+tables and the pictures of docs/tables/performance.md. With --quick ten activations, softmax and layer normalization are
+measured in less than two minutes, at the processor's level and at x86-64-v3, and compared with that file.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
-import platform
+import statistics
 import sys
-import time
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,14 +27,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table as Printed
 
 import ogive
-from benchmarks import cliffs, startup, torch_calls, torch_networks
+from benchmarks import cliffs, figures, startup, torch_calls, torch_networks
 from benchmarks.cases import ARRAY_SECTIONS, Case, cases
 from benchmarks.kernels import digest_of
 from benchmarks.measure import COMPARED, Contestants, Outcome
 from benchmarks.model_peers import MODEL_PEERS, exact_results, installed_for_models
 from benchmarks.models import MODELS, ModelCase, model_cases
-from benchmarks.peers import PEERS, installed, of_section
-from benchmarks.tables import Table, tables, written
+from benchmarks.peers import HELD_TO_AVX2, PEERS, installed, of_section
+from benchmarks.tables import Row, Table, size_name, tables
+from ogive.backends.target import host_target, runnable_targets
 
 #: Those that measure by themselves.
 BY_THEMSELVES = startup.SECTIONS | torch_calls.SECTIONS | torch_networks.SECTIONS
@@ -42,9 +43,12 @@ SECTIONS = (*ARRAY_SECTIONS, "models", *BY_THEMSELVES, "cliffs")
 
 #: Rounds of a full run and of a quick one.
 ROUNDS, QUICK_ROUNDS = 15, 5
-QUICK_OPERATORS = ("celu", "gelu", "relu", "sigmoid", "tanh", "add", "exp", "chain", "softmax", "log_softmax", "prelu")
-QUICK_MODELS = ("relu", "ten cheap operators", "gelu by erf", "layer norm", "mean and variance")
-
+#: Cases of a quick run, out of place.
+QUICK_SECTIONS, QUICK_SIZES = ("float32", "softmax"), (1 << 16, 1 << 20)
+QUICK_ACTIVATIONS = ("exp", "sigmoid", "swish", "elu", "celu", "mish", "softplus", "gelu", "tanh", "hard_swish")
+QUICK_OPERATORS = (*QUICK_ACTIVATIONS, "softmax", "layer_normalization")
+#: The level that most laptops and desktops have, which a quick run measures too.
+COMMON_LEVEL = "x86-64-v3"
 
 #: How many cases of a run that is cut short may be lost.
 CASES_BETWEEN_SAVES = 20
@@ -68,7 +72,16 @@ CASES_BETWEEN_SAVES = 20
 )
 @click.option("--threads", default=2, show_default=True, help="Threads for everybody.")
 @click.option("--rounds", type=click.IntRange(1), help=f"Rounds to take the median of.  [default: {ROUNDS}]")
-@click.option("--quick", is_flag=True, help="A few operators and rounds: a first look.")
+@click.option("--least", is_flag=True, help="Take the least of the rounds instead: for a machine that others use too.")
+@click.option(
+    "--level",
+    "levels",
+    multiple=True,
+    help=f"The instructions of Ogive and of peers, such as {COMMON_LEVEL}.  [default: the processor's]",
+)
+@click.option(
+    "--quick", is_flag=True, help="Ten activations and two kinds of rows, at two levels, beside the stored figures."
+)
 @click.option("--json", "file", type=click.Path(dir_okay=False, path_type=Path), help="Add the figures to this file.")
 def main(
     sections: tuple[str, ...],
@@ -80,12 +93,27 @@ def main(
     families: tuple[str, ...],
     threads: int,
     rounds: int | None,
+    least: bool,
+    levels: tuple[str, ...],
     quick: bool,
     file: Path | None,
 ) -> None:
     if "cliffs" in sections and file is not None and (operators or families or quick):
         allowed = "allowed: without --operator, --family and --quick"
         raise click.UsageError(f"--json stores all cells of cliffs together; {allowed}")
+    sections = sections or (QUICK_SECTIONS if quick else SECTIONS)
+    here = list(runnable_targets())
+    for level in levels:
+        if level not in here:
+            raise click.UsageError(f"--level: it is {level!r}; allowed on this machine: {', '.join(here)}")
+        if level != host_target().name and not {*sections} <= ARRAY_SECTIONS.keys():
+            raise click.UsageError(
+                f"--level: other levels are measured of {', '.join(ARRAY_SECTIONS)} alone; name them with --section"
+            )
+    if quick:
+        operators, sizes = operators or QUICK_OPERATORS, sizes or QUICK_SIZES
+        if {*sections} <= ARRAY_SECTIONS.keys() and COMMON_LEVEL in here:
+            levels = levels or tuple(dict.fromkeys((host_target().name, COMMON_LEVEL)))
     console = Console(width=None if sys.stdout.isatty() else 160)
     (present, missing), (for_models, missing_there) = installed(PEERS), installed_for_models()
     if missing or missing_there:
@@ -93,50 +121,130 @@ def main(
     present, for_models = (
         [p for p in some if not peers or p in ("ogive", "exact", *peers)] for some in (present, for_models)
     )
-    rounds = rounds or (QUICK_ROUNDS if quick else ROUNDS)
-    if quick and not operators:
-        operators = QUICK_OPERATORS
-    if quick and not models:
-        models = QUICK_MODELS
-    if quick and not sizes:
-        sizes = (16, 1 << 16, 1 << 20)
-    found: dict[str, list[dict[str, Any]]] = {}
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        for section in sections or SECTIONS:
+    run = _Run(
+        operators, models, sizes, dtype, families, threads, rounds or (QUICK_ROUNDS if quick else ROUNDS), least, quick
+    )
+    before = figures.read()
+    for level in levels or (host_target().name,):
+        taking_part = present if level == here[-1] else [peer for peer in present if peer in HELD_TO_AVX2]
+        console.print(
+            f"{figures.processor()}, {level}, {threads} threads, load average {figures.machine(level).get('load', '?')}"
+        )
+        if taking_part != present:
+            console.print(
+                f"not held to {level}, left out: {', '.join(peer for peer in present if peer not in taking_part)}"
+            )
+        now = {
+            "machine": figures.machine(level),
+            "versions": figures.versions([*taking_part, *(for_models if "models" in sections else ())]),
+        }
+        now |= {"threads": threads, "rounds": run.rounds, "least": least, "sections": {}}
+        with _held_to(level, here):
+            for section in sections:
+                run.measure(section, taking_part, for_models, now, console, file)
+        if quick:
+            _compare(console, now, before)
+        if any(row.get("beyond") for row in now["sections"].get("cliffs", ())):
+            sys.exit(1)
+
+
+@contextlib.contextmanager
+def _held_to(level: str, here: Sequence[str]) -> Iterator[None]:
+    """The variables by which contestants, which are processes, use the instructions of a level."""
+    kept = dict(os.environ)
+    os.environ["OGIVE_TARGET"] = level
+    if level != here[-1]:
+        for variables in HELD_TO_AVX2.values():
+            os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(kept)
+
+
+def _compare(console: Console, now: figures.Figures, before: Sequence[figures.Figures]) -> None:
+    """Say whether a row is worse than the table's of this processor and level."""
+    table = figures.of_processor(before, now["machine"])
+    compared, worse = figures.worse(now, table)
+    cases = sum(map(len, now["sections"].values()))
+    if not compared:
+        console.print(f"{figures.title(now)}: docs/tables/performance.md has no figure of it to compare with.\n")
+        return
+    since = f"the table's of {table['machine']['date']}, of the {compared} of {cases} rows that it has"
+    if not worse:
+        console.print(f"{figures.title(now)}: no row is worse than {since}.\n")
+        return
+    console.print(f"{figures.title(now)}: {len(worse)} rows are worse than {since}:")
+    for row, then, today in worse:
+        console.print(
+            f"  {row['operator']}, {size_name(row['elements'])} elements: {today:.2f} times as fast as the fastest peer, {then:.2f} in the table"
+        )
+    console.print()
+
+
+@dataclass
+class _Run:
+    """The cases to be measured at every level, and how."""
+
+    operators: tuple[str, ...]
+    models: tuple[str, ...]
+    sizes: tuple[int, ...]
+    dtype: str
+    families: tuple[str, ...]
+    threads: int
+    rounds: int
+    least: bool
+    quick: bool
+
+    def measure(
+        self,
+        section: str,
+        present: list[str],
+        for_models: list[str],
+        now: figures.Figures,
+        console: Console,
+        file: Path | None,
+    ) -> None:
+        """Measure a section, print its tables, and keep its figures."""
+        rows: list[Row] = []
+        now["sections"][section] = rows
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
             if section == "cliffs":
-                functions = cliffs.functions(operators)
+                functions = cliffs.functions(self.operators)
                 task = progress.add_task(section, total=len(functions))
-                advance = partial(progress.advance, task)
-                found[section] = cliffs.measure(
-                    functions, dtype, advance, families or (*cliffs.FAMILIES, *cliffs.OF_ROWS)
-                )
+                families = self.families or (*cliffs.FAMILIES, *cliffs.OF_ROWS)
+                rows += cliffs.measure(functions, self.dtype, partial(progress.advance, task), families)
             elif section in BY_THEMSELVES:
                 function, steps = BY_THEMSELVES[section]
-                ogive.set_num_threads(threads)
-                task = progress.add_task(section, total=steps(rounds))
-                found[section] = function(rounds, lambda task=task: progress.advance(task))  # type: ignore[misc]
+                ogive.set_num_threads(self.threads)
+                task = progress.add_task(section, total=steps(self.rounds))
+                rows += function(self.rounds, partial(progress.advance, task))
             else:
-                is_models = section == "models"
-                todo: Sequence[Case | ModelCase]
-                todo = model_cases(models, sizes, threads) if is_models else cases(section, operators, sizes, threads)
-                rows = found[section] = []
-                with Contestants(for_models if is_models else of_section(present, section)) as contestants:
-                    for number, case in enumerate(progress.track(todo, description=section), start=1):
-                        rows.append(_row(case, contestants.run(case, rounds)))
+                contestants = for_models if section == "models" else of_section(present, section)
+                with Contestants([peer for peer in contestants if peer != "copyto" or not self.quick]) as contest:
+                    for number, case in enumerate(progress.track(self._cases(section), description=section), start=1):
+                        rows.append(
+                            _row(case, contest.run(case, self.rounds, min if self.least else statistics.median))
+                        )
                         if file is not None and number % CASES_BETWEEN_SAVES == 0:
-                            _write(file, found, [*present, *for_models], threads, rounds)
-            shown = found[section]
-            if section == "cliffs":
-                shown = [*cliffs.summaries(shown), *cliffs.worst_first(shown)]
-                found[section] = cliffs.stored(found[section])
-            for table in tables(section, shown):
-                console.print(_printed(table))
-                console.print()
-            if file is not None:
-                _write(file, found, [*present, *for_models], threads, rounds)
-    if any(row.get("beyond") for row in found.get("cliffs", ())):
-        sys.exit(1)
+                            figures.write(file, figures.stored(figures.read(file), now))
+        shown = rows
+        if section == "cliffs":
+            shown = [*cliffs.summaries(rows), *cliffs.worst_first(rows)]
+            now["sections"][section] = cliffs.stored(rows)
+        for table in tables(section, shown):
+            console.print(_printed(table))
+            console.print()
+        if file is not None:
+            figures.write(file, figures.stored(figures.read(file), now))
+
+    def _cases(self, section: str) -> Sequence[Case | ModelCase]:
+        if section == "models":
+            return model_cases(self.models, self.sizes, self.threads)
+        made = cases(section, self.operators, self.sizes, self.threads)
+        return [case for case in made if not self.quick or (not case.in_place and case.elements in self.sizes)]
 
 
 def _row(case: Case | ModelCase, outcome: Outcome) -> dict[str, Any]:
@@ -151,7 +259,7 @@ def _row(case: Case | ModelCase, outcome: Outcome) -> dict[str, Any]:
     if case.section in ("fast", "float32", "float16", "bfloat16", "softmax", "xnnpack") and not case.in_place:
         row["errors"] = _errors(case, outcome.results)
     if case.section == "xnnpack":
-        row["clock"] = _clock()
+        row["clock"] = 1e6 * float(figures.cpuinfo("cpu MHz") or "nan")  # as Linux states it; NaN elsewhere
     return row
 
 
@@ -188,54 +296,6 @@ def _printed(table: Table) -> Printed:
     for row in table.rows:
         printed.add_row(*map(escape, row))
     return printed
-
-
-def _write(file: Path, found: dict[str, Any], peers: list[str], threads: int, rounds: int) -> None:
-    """New measurements take the place of what the file holds of the same cases."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    before = json.loads(file.read_text())["sections"] if file.exists() else {}
-    versions = {}
-    for peer in ("numpy", *dict.fromkeys(peer.split(".")[0] for peer in peers)):
-        try:
-            versions[peer] = version(peer)
-        except PackageNotFoundError:
-            continue
-    machine = {"processor": _processor(), "python": platform.python_version(), "date": time.strftime("%Y-%m-%d")}
-    if hasattr(os, "getloadavg"):
-        machine["load"] = f"{os.getloadavg()[2]:.1f}"
-    if "cliffs" in found:  # all cells of a type are measured together
-        types = {row["dtype"] for row in found["cliffs"]}
-        before["cliffs"] = [row for row in before.get("cliffs", []) if row["dtype"] not in types]
-    sections = before | {name: _updated(before.get(name, []), rows) for name, rows in found.items()}
-    data = {"machine": machine, "versions": versions, "threads": threads, "rounds": rounds, "sections": sections}
-    file.write_text(written(data))
-
-
-def _updated(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    def identity(row: dict[str, Any]) -> str:
-        return json.dumps(
-            [row.get(key) for key in ("name", "operator", "family", "shapes", "dtype", "layout", "in_place")]
-        )
-
-    return list(({identity(row): row for row in before} | {identity(row): row for row in now}).values())
-
-
-def _processor() -> str:
-    return _cpuinfo("model name") or platform.processor() or platform.machine()
-
-
-def _clock() -> float:
-    """Hertz, as Linux states it; NaN elsewhere."""
-    return 1e6 * float(_cpuinfo("cpu MHz") or "nan")
-
-
-def _cpuinfo(key: str) -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith(key))
-    except (OSError, StopIteration):
-        return ""
 
 
 if __name__ == "__main__":

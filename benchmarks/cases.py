@@ -156,6 +156,7 @@ def _softmax() -> Iterator[Case]:
     for name in ("softmax", "log_softmax"):
         for shape in ((64, 1000), (1024, 1024), (32, 128256), (4096, 64)):
             yield Case("softmax", name, ("x",), (shape,))
+    yield Case("softmax", "layer_normalization", ("x", "scale", "bias"), ((1024, 1024), (1024,), (1024,)))
 
 
 def _layouts() -> Iterator[Case]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from timeit import Timer
 
@@ -170,8 +169,8 @@ class Contestants:
             if process.is_alive():
                 process.kill()
 
-    def run(self, case: Case | ModelCase, rounds: int) -> Outcome:
-        """Time a case: a turn for each, round after round."""
+    def run(self, case: Case | ModelCase, rounds: int, of_turns: Callable[[list[float]], float]) -> Outcome:
+        """Time a case: a turn for each, round after round; and make one number of a contestant's turns."""
         outcome = Outcome()
         for peer in list(self.pipes):
             answer = self._ask(peer, case)
@@ -185,7 +184,7 @@ class Contestants:
                 answer = self._ask(peer, turn)
                 if isinstance(answer, float):
                     taken.append(answer)
-        outcome.seconds = {peer: statistics.median(taken) for peer, taken in timings.items() if taken}
+        outcome.seconds = {peer: of_turns(taken) for peer, taken in timings.items() if taken}
         return outcome
 
     def _ask(self, peer: str, request: object) -> object:

@@ -20,6 +20,7 @@ from ogive.peers.expressions import JAX, LITERT, NUMEXPR, ONNX, TORCH, TORCH_IN_
 from ogive.peers.peer_functions import openvino_core
 
 __all__ = [
+    "HELD_TO_AVX2",
     "PEERS",
     "Arrays",
     "Peers",
@@ -399,6 +400,16 @@ TAKING_PART = {
 
 #: Peers that take part where they are named only.
 ELSEWHERE = ("exact", "litert")
+
+
+#: Libraries that can be held to AVX2 on a processor that has more, and the variables for it, which they read when imported.
+#: NumPy and numexpr, ONNX Runtime and OpenVINO choose by the processor alone.
+HELD_TO_AVX2: dict[str, dict[str, str]] = {
+    "ogive": {},
+    "exact": {},
+    "torch": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2"},
+    "jax": {"XLA_FLAGS": "--xla_cpu_max_isa=AVX2"},
+}
 
 
 def of_section(peers: Sequence[str], section: str) -> list[str]:

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from benchmarks import figures
 from benchmarks.cases import Case, cases
 from benchmarks.kernels import digest_of
-from benchmarks.tables import tables, written
+from benchmarks.tables import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -240,9 +241,10 @@ def main(
         for line in (table.columns, *table.rows, [table.summary]):
             print("  ".join(f"{cell:<12}" for cell in line))
     if file is not None:
-        data = json.loads(file.read_text())
-        data["sections"]["price"] = rows
-        file.write_text(written(data))
+        from ogive.backends.target import host_target
+
+        now = {"machine": figures.machine(host_target().name), "versions": figures.versions(["ogive"]), "threads": 1}
+        figures.write(file, figures.stored(figures.read(file), now | {"rounds": rounds, "sections": {"price": rows}}))
 
 
 def _print_doubles(found: dict[str, tuple[float, float]], size: int) -> None:

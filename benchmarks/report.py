@@ -1,19 +1,20 @@
 """``python -m benchmarks.report``: the tables and the picture of docs/tables/performance.md, from the figures of a run.
 
 The document holds a pair of comments for every section; what stands between them is replaced. Figures of kernels that
-have changed since they were measured are left out.
+have changed since they were measured are left out. Each processor has tables of its own.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from benchmarks import figures
 from benchmarks.cases import ARRAY_SECTIONS, cases
 from benchmarks.kernels import Row, current
 from benchmarks.models import model_cases
@@ -24,24 +25,30 @@ HERE = Path(__file__).parent
 
 
 @click.command(help=(__doc__ or "").split("\n\n", 1)[1])
-@click.option("--json", "file", type=click.Path(exists=True, path_type=Path), default=HERE / "results.json")
+@click.option("--json", "file", type=click.Path(exists=True, path_type=Path), default=figures.RESULTS)
 @click.option(
     "--document", type=click.Path(exists=True, path_type=Path), default=HERE.parent / "docs/tables/performance.md"
 )
 def main(file: Path, document: Path) -> None:
-    data = json.loads(file.read_text())
-    document.write_text(filled(document.read_text(), data))
+    found = figures.read(file)
+    document.write_text(filled(document.read_text(), found))
     picture = document.with_suffix(".png")
-    print(f"{document}: filled; {_draw(_all_float32(data), picture)}")
+    print(f"{document}: filled; {_draw(_all_float32(found), picture)}")
 
 
-def filled(text: str, data: dict[str, Any]) -> str:
+def filled(text: str, found: Sequence[figures.Figures]) -> str:
     """The document with the figures that are of today's kernels."""
-    found = {name: current(rows) for name, rows in data["sections"].items()}
-    parts = {n: "\n".join(map(_markdown, tables(n, found.get(n, [])))) or _NOTHING for n in _SECTIONS}
-    parts["machine"] = _machine(data)
-    parts["summary"] = _summary(found)
-    parts["picture"] = "![Ratios by size](performance.png)" if _all_float32(data) else ""
+    by_processor = [{name: current(rows) for name, rows in one["sections"].items()} for one in found]
+    titles = [figures.title(one) for one in found]
+    parts = {}
+    for name in _SECTIONS:
+        made = []
+        for title, sections in zip(titles, by_processor, strict=True):
+            made += [_markdown(table, title) for table in tables(name, list(map(dict, sections.get(name, ()))))]
+        parts[name] = "\n".join(made) or _NOTHING
+    parts["machine"] = "\n".join(map(_machine, found))
+    parts["summary"] = _summary(titles, by_processor)
+    parts["picture"] = "![Ratios by size](performance.png)" if _all_float32(found) else ""
     for name, content in parts.items():
         pattern = re.compile(f"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
         text = pattern.sub(lambda found, content=content: f"{found[1]}{content and content + chr(10)}{found[2]}", text)  # type: ignore[misc]
@@ -55,26 +62,30 @@ _SECTIONS = (*ARRAY_SECTIONS, "models", "price", "cliffs", *STARTUP)
 _NOTHING = "No figure of today's kernels has been measured."
 
 
-def _all_float32(data: dict[str, Any]) -> list[dict[str, Any]]:
-    """The figures of the picture: those of all float32 cases, or none."""
-    rows = current(data["sections"].get("float32", []))
-    return list(map(dict, rows)) if len(rows) == len(cases("float32", (), (), 2)) else []
+def _all_float32(found: Sequence[figures.Figures]) -> list[dict[str, Any]]:
+    """The figures of the picture: those of all float32 cases of the first processor that has them, or none."""
+    for one in found:
+        rows = current(one["sections"].get("float32", []))
+        if len(rows) == len(cases("float32", (), (), 2)):
+            return list(map(dict, rows))
+    return []
 
 
-def _markdown(table: Table) -> str:
-    lines = [f"**{table.title}**", "", "| " + " | ".join(table.columns) + " |"]
+def _markdown(table: Table, processor: str) -> str:
+    lines = [f"**{table.title}** ({processor})", "", "| " + " | ".join(table.columns) + " |"]
     lines.append("|" + "|".join(["---", *["---:"] * (len(table.columns) - 1)]) + "|")
     lines += ["| " + " | ".join(row) + " |" for row in table.rows]
     return "\n".join([*lines, "", *([table.summary, ""] if table.summary else [])])
 
 
-def _machine(data: dict[str, Any]) -> str:
-    versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
-    machine = data["machine"]
+def _machine(one: figures.Figures) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in one["versions"].items())
+    machine, count = one["machine"], one["threads"]
     load = f" Load average at the end: {machine['load']}." if "load" in machine else ""
+    threads = f"{count} thread{'s' * (count != 1)} each"
+    threads += f", the {'least' if one.get('least') else 'median'} of {one['rounds']} rounds"
     return (
-        f"{machine['processor']}, {data['threads']} threads each, Python {machine['python']}, {machine['date']}."
-        f"{load}\nVersions: {versions}."
+        f"- {figures.title(one)}: {threads}, Python {machine['python']}, {machine['date']}.{load} Versions: {versions}."
     )
 
 
@@ -98,17 +109,20 @@ _GOALS = (
 )
 
 
-def _summary(sections: dict[str, list[Row]]) -> str:
-    rows = [row for name in (*ARRAY_SECTIONS, "models") for row in sections.get(name, ())]
+def _summary(titles: Sequence[str], by_processor: Sequence[dict[str, list[Row]]]) -> str:
     every = [vars(case) | {"elements": case.elements} for name in ARRAY_SECTIONS for case in cases(name, (), (), 2)]
     every += [vars(case) for case in model_cases((), (), 2)]
-    lines = ["| cells | measured | of | geometric mean | smallest | below 1.0 |", "|---|---:|---:|---:|---:|---:|"]
+    lines = ["| cells | processor | measured | of | geometric mean | smallest | below 1.0 |"]
+    lines.append("|---|---|---:|---:|---:|---:|---:|")
     for name, belongs in _GOALS:
-        ratios = [value for value in (ratio(row) for row in rows if belongs(row)) if not math.isnan(value)]
-        if ratios:
-            below = sum(value < 1 for value in ratios)
-            numbers = f"{len(ratios)} | {sum(map(belongs, every))}"
-            lines.append(f"| {name} | {numbers} | {geometric_mean(ratios):.2f} | {min(ratios):.2f} | {below} |")
+        for title, sections in zip(titles, by_processor, strict=True):
+            rows = [row for section in (*ARRAY_SECTIONS, "models") for row in sections.get(section, ())]
+            ratios = [value for value in (ratio(dict(row)) for row in rows if belongs(row)) if not math.isnan(value)]
+            if ratios:
+                below = sum(value < 1 for value in ratios)
+                numbers = f"{len(ratios)} | {sum(map(belongs, every))}"
+                mean = f"{geometric_mean(ratios):.2f} | {min(ratios):.2f} | {below}"
+                lines.append(f"| {name} | {title} | {numbers} | {mean} |")
     return "\n".join(lines)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-__all__ = ["Table", "best_peer", "duration", "geometric_mean", "ratio", "size_name", "tables", "written"]
+__all__ = ["Row", "Table", "best_peer", "duration", "geometric_mean", "ratio", "size_name", "tables"]
 
 Row = dict[str, Any]
 
@@ -84,7 +83,7 @@ def _elementwise(title: str, rows: list[Row], first: str = "operator") -> list[T
             [name, *(_cell(by_size.get(size)) for size in sizes), _errors(by_size)] for name, by_size in cells.items()
         ]
         means = [geometric_mean(v for v in (ratio(c[s]) for c in cells.values() if s in c) if v == v) for s in sizes]
-        lines.append(["*geometric mean*", *(f"{mean:.2f}x" for mean in means), ""])
+        lines.append(["*geometric mean*", *(f"{mean:.2f}x" if mean == mean else "-" for mean in means), ""])
         where = "in place" if in_place else "out of place"
         header = [first, *map(size_name, sizes), "error, ULP"]
         if mine:
@@ -344,8 +343,3 @@ def tables(section: str, rows: list[Row]) -> list[Table]:
     """The tables of a section."""
     title, maker = _MAKERS[section]
     return maker(title, rows) if rows else []
-
-
-def written(data: dict[str, Any]) -> str:
-    """The figures as a file has them: a line a case."""
-    return json.dumps(data, indent=None, separators=(",", ":")).replace('{"section"', '\n{"section"') + "\n"

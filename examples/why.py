@@ -1,7 +1,7 @@
 """Results of Ogive, PyTorch and NumPy beside the exact ones, with the time they take: python examples/why.py.
 
 200-bit arithmetic of python-flint decides which results are right. PyTorch is left out where it is not installed.
-Times are of this processor, which is named: others have other ratios.
+Times are of this processor, which is named: others have other ratios. The last lines say where another library is faster.
 """
 
 from __future__ import annotations
@@ -17,11 +17,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import flint
 import numpy as np
 
 import ogive
+from ogive.backends.target import host_target
 
+try:
+    import flint
+except ImportError:
+    raise SystemExit("python-flint, which decides, is not installed: pip install python-flint") from None
 try:
     import torch
 except ImportError:
@@ -105,6 +109,17 @@ def rows() -> list[tuple[str, str, int, float, float]]:
     return lines
 
 
+def slower(lines: list[tuple[str, str, int, float, float]]) -> list[str]:
+    """A sentence for each function that another library computes faster than Ogive."""
+    found = []
+    for name in CASES:
+        spent = {by: time for each, by, _, _, time in lines if each == name}
+        ours, (best, by) = spent.pop("Ogive"), min(((time, by) for by, time in spent.items()), default=(0.0, ""))
+        if by and best < ours:
+            found.append(f"{name.strip()}: {by} takes {best / ours:.2f} of Ogive's time")
+    return found
+
+
 def results() -> bytes:
     """Those of eight operators, for a million bit patterns."""
     x = (np.arange(1 << 20, dtype=np.uint64) * 2654435761 % (1 << 32)).astype(np.uint32).view(np.float32)
@@ -142,10 +157,15 @@ def main() -> None:
         torch.set_num_threads(1)
         theirs = torch.nn.functional.gelu(torch.from_numpy(np.resize(ends, 32)))
         print("{:>32} {:.7g}, {:.7g}".format(f"PyTorch {torch.__version__}", *theirs[:2].tolist()))
-    print(f"\n{processor()}, one thread, {X.size:,} elements")
+    else:
+        print("not installed, left out: PyTorch")
+    busy = f", load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    print(f"\n{processor()}, {host_target().name}, one thread, {X.size:,} elements{busy}")
     print(f"{'float32':18}{'':10}{'wrong of 4,096':>14}{'largest error':>16}{'ns an element':>16}")
-    for name, by, wrong, largest, spent in rows():
+    lines = rows()
+    for name, by, wrong, largest, spent in lines:
         print(f"{name:18}{by:10}{wrong:14,}{largest:12.3g} ULP{spent:16.2f}")
+    print("\nfaster here:", *(slower(lines) or ["no other library"]), sep="\n  ")
     print("\nSHA-256 of 8,388,608 results, expected on every machine:", DIGEST)
     for target in ("", "x86-64-v3", "x86-64"):
         print(f"{target or 'this processor':>56}: {digest(target)}")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
-from typing import Any
 
+from benchmarks import figures
 from benchmarks.kernels import Row, current
 from benchmarks.tables import duration, size_name
 
 __all__ = ["speed"]
-
-RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results.json"
 
 #: Sections with cases of single operators, and what they are about.
 SECTIONS = {
@@ -40,32 +36,33 @@ NAMES = {
 
 
 @cache
-def figures() -> dict[str, Any]:
-    """Everything that was measured."""
-    data: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
-    return data
+def measured() -> tuple[figures.Figures, ...]:
+    """Everything that was measured, by processor."""
+    return tuple(figures.read())
 
 
 def speed(operator: str) -> list[str]:
-    """A part of a page: a table for each element type, or a sentence that says that nothing is measured."""
-    data = figures()
+    """A part of a page: a table for each processor and element type, or a sentence that says that nothing is measured."""
     parts = ["## Speed"]
     commands = []
-    for section, about in SECTIONS.items():
-        rows = current(row for row in data["sections"].get(section, []) if _belongs(row, operator))
-        for name in dict.fromkeys(row["operator"] for row in rows):
-            choice = "" if name == operator else f", `{name}`"
-            parts += [f"**{about}{choice}**", _table([row for row in rows if row["operator"] == name])]
-            commands.append(f"`python -m benchmarks --section {section} --operator {name}`")
+    for one in measured():
+        tables = []
+        for section, about in SECTIONS.items():
+            rows = current(row for row in one["sections"].get(section, []) if _belongs(row, operator))
+            for name in dict.fromkeys(row["operator"] for row in rows):
+                choice = "" if name == operator else f", `{name}`"
+                tables += [f"**{about}{choice}**", _table([row for row in rows if row["operator"] == name])]
+                commands.append(f"`python -m benchmarks --section {section} --operator {name}`")
+        if tables:
+            threads = f"{one['threads']} thread{'s' * (one['threads'] != 1)} each"
+            parts += [f"Measured on {figures.title(one)}, {threads}, {one['machine']['date']}:", *tables]
     if not commands:
         return [*parts, f"No figure of today's kernels of `{operator}` has been measured."]
-    machine = data["machine"]
     parts.append(
         "The median time of a call that returns a new array or fills `out=`. In brackets: the peer's time divided by "
-        f"Ogive's, so above 1 Ogive is faster. Measured on {machine['processor']}, {data['threads']} threads each, "
-        f"{machine['date']}. [How it is measured](../performance.md#measure-it)."
+        "Ogive's, so above 1 Ogive is faster. [How it is measured](../performance.md#measure-it)."
     )
-    return [*parts, f"To measure again: {', '.join(commands)}."]
+    return [*parts, f"To measure again: {', '.join(dict.fromkeys(commands))}."]
 
 
 def _belongs(row: Row, operator: str) -> bool:

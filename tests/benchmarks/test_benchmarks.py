@@ -1,7 +1,6 @@
 """The benchmark names operators that exist, and its document has a place for all that it measures. No time is tested."""
 
 import inspect
-import json
 import signal
 import time
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import ogive
-from benchmarks import cliffs, report
+from benchmarks import cliffs, figures, report
 from benchmarks.__main__ import main
 from benchmarks.cases import ARRAY_SECTIONS, SIZES, cases
 from benchmarks.kernels import current, digest_of
@@ -21,6 +20,7 @@ from benchmarks.peers import PEERS, prepare
 from benchmarks.price import BUILT, Checkout, compared, doubles
 from benchmarks.startup import CALLS, SECTIONS
 from benchmarks.tables import SHORT, best_peer, duration, geometric_mean, ratio, size_name, tables
+from ogive.backends.target import host_target, runnable_targets
 from ogive.cli.deciding_levels import FAMILIES, drawn, signature_of
 from ogive.peers.expressions import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO
 
@@ -121,14 +121,13 @@ def test_the_document_has_a_place_for_every_section():
 
 def test_the_report_fills_the_document(tmp_path):
     rows = [row(ogive=1e-7, torch=3e-7, jax=9e-7), row(in_place=True, ogive=1e-7, torch=5e-8)]
-    data = {
-        "machine": {"processor": "P", "python": "3", "date": "D"},
-        "versions": {"torch": "9"},
-        "threads": 2,
-        "sections": {"float32": rows, "softmax": [row("softmax", 64, ogive=1e-7, onnxruntime=5e-8, copyto=1e-8)]},
-    }
+    rows_of_softmax = [row("softmax", 64, ogive=1e-7, onnxruntime=5e-8, copyto=1e-8)]
+    found = [
+        measured("P", "x86-64-v4", float32=rows, softmax=rows_of_softmax),
+        measured("Q", "x86-64-v3", float32=rows[:1]),
+    ]
     file, document = tmp_path / "figures.json", tmp_path / "performance.md"
-    file.write_text(json.dumps(data))
+    figures.write(file, found)
     document.write_text(
         "a\n<!-- begin float32 -->\nold\n<!-- end float32 -->\n<!-- begin summary -->\n<!-- end summary -->\n"
     )
@@ -138,7 +137,81 @@ def test_the_report_fills_the_document(tmp_path):
         text = document.read_text()
         assert "old" not in text
         assert f"100 ns 3.00x {SHORT['torch']}" in text
-        assert "| 16 elements | 2 | 104 | 1.22 | 0.50 | 1 |" in text
+        assert "| 16 elements | P, x86-64-v4 | 2 | 104 | 1.22 | 0.50 | 1 |" in text
+        assert "| 16 elements | Q, x86-64-v3 | 1 | 104 | 3.00 | 3.00 | 0 |" in text
+        assert text.count("**float32, out of place** (") == 2
+
+
+def measured(processor, level, **sections):
+    machine = {"processor": processor, "level": level, "python": "3", "date": "D"}
+    return {"machine": machine, "versions": {"torch": "9"}, "threads": 2, "rounds": 5, "sections": sections}
+
+
+def test_a_run_replaces_the_figures_of_its_own_processor_alone():
+    before = [measured(*key, float32=[row(ogive=1e-7)]) for key in (("P", "v4"), ("P", "v3"), ("Q", "v4"))]
+    now = measured(
+        "P", "v3", float32=[row(ogive=2e-7), row(elements=64, ogive=3e-7)], softmax=[row("softmax", ogive=1e-6)]
+    )
+    after = figures.stored(before, now)
+    assert [figures.title(one) for one in after] == ["P, v4", "P, v3", "Q, v4"]
+    assert after[0] == before[0]
+    assert after[2] == before[2]
+    assert after[1]["sections"] == now["sections"]
+    assert figures.stored(after, measured("R", "v4"))[:3] == after
+    of_cliffs = measured("P", "v4", cliffs=[{"name": "relu", "dtype": "float32"}])
+    again = figures.stored([of_cliffs], measured("P", "v4", cliffs=[{"name": "gelu", "dtype": "float32"}]))
+    assert [each["name"] for each in again[0]["sections"]["cliffs"]] == ["gelu"]
+
+
+def test_rows_that_have_become_worse_are_told():
+    before = measured("P", "v4", float32=[row(ogive=1e-6, torch=1e-6), row(elements=64, ogive=1e-6, torch=1e-6)])
+    now = measured(
+        "P", "v4", float32=[row(ogive=2e-6, torch=1e-6, jax=1e-7), row(elements=64, ogive=1.2e-6, torch=1e-6)]
+    )
+    compared, worse = figures.worse(now, before)
+    assert compared == 2  # and JAX, which did not take part before, does not count
+    assert [(each["elements"], then, today) for each, then, today in worse] == [(16, 1.0, 0.5)]
+    assert figures.worse(now, figures.of_processor([before], measured("P", "v3")["machine"])) == (0, [])
+
+
+def test_the_file_keeps_what_it_is_given(tmp_path):
+    found = [measured("P", "v4", float32=[row(ogive=1e-7)]), measured("Q", "v4")]
+    figures.write(tmp_path / "figures.json", found)
+    assert figures.read(tmp_path / "figures.json") == found
+    assert figures.read(tmp_path / "none.json") == []
+
+
+def test_processors_without_a_number_are_told_by_family_and_model(monkeypatch):
+    facts = {"model name": "Some Processor", "cpu family": "26", "model\t": "2"}
+    monkeypatch.setattr(figures, "cpuinfo", lambda key: facts.get(key, ""))
+    assert figures.processor() == "Some Processor, family 26, model 2"
+    facts["model name"] = "Some Processor 7950X"
+    assert figures.processor() == "Some Processor 7950X"
+
+
+def test_a_quick_run_needs_no_peer_and_says_which_are_missing(monkeypatch):
+    """Ogive computes one small array. The level below has contestants of its own."""
+    monkeypatch.setattr("benchmarks.__main__.installed", lambda peers: (["ogive"], ["torch", "jax"]))
+    monkeypatch.setattr("benchmarks.__main__.installed_for_models", lambda: (["ogive"], ["onnxruntime"]))
+    result = CliRunner().invoke(
+        main, ["--quick", "--operator", "exp", "--size", "64", "--rounds", "1", "--threads", "1"]
+    )
+    assert result.exit_code == 0, result.output
+    assert "not installed, left out: torch, jax, onnxruntime" in result.output
+    levels = {host_target().name, "x86-64-v3"} & set(runnable_targets())
+    for level in levels:
+        assert f"{level}: docs/tables/performance.md has no figure of it to compare with" in result.output
+    assert "nan" not in result.output
+
+
+def test_levels_that_cannot_be_measured_are_refused():
+    refused = CliRunner().invoke(main, ["--level", "z80"])
+    assert refused.exit_code == 2
+    assert "--level: it is 'z80'; allowed on this machine: " in refused.output
+    if len(runnable_targets()) > 1:
+        refused = CliRunner().invoke(main, ["--level", next(iter(runnable_targets())), "--section", "calls"])
+        assert refused.exit_code == 2
+        assert "other levels are measured of float32, float16" in refused.output
 
 
 def test_every_section_has_tables():
@@ -229,9 +302,8 @@ def test_every_model_has_kernels_of_its_own():
 
 @pytest.mark.matrix(share=6, pool="slow")
 def test_the_document_has_the_figures_of_these_kernels():
-    data = json.loads((Path(report.__file__).parent / "results.json").read_text())
     text = DOCUMENT.read_text()
-    assert report.filled(text, data) == text, "run: python -m benchmarks.report"
+    assert report.filled(text, figures.read()) == text, "run: python -m benchmarks.report"
 
 
 def test_the_price_is_measured_of_operators_that_both_have():
@@ -323,8 +395,8 @@ UP_TO = {"softmax": 2.35, "gelu": 1.65} | dict.fromkeys(
 
 
 def test_large_arrays_take_as_long_as_the_readme_says():
-    """The fastest library counts, and times of kernels that have changed since do not."""
-    sections = json.loads(Path(report.__file__).with_name("results.json").read_text())["sections"]
+    """The processor is the one that it names. The fastest library counts, and times of kernels that have changed since do not."""
+    sections = next(one["sections"] for one in figures.read() if figures.title(one) == "AMD EPYC, x86-64-v4")
     longest = {}
     for row in (*sections["float32"], *sections["softmax"]):
         if row["operator"] in UP_TO and row["elements"] >= 1 << 16 and current([row]):
@@ -361,7 +433,7 @@ def test_the_exit_status_says_whether_there_are_cliffs(monkeypatch, tmp_path):
         monkeypatch.setattr(cliffs, "measure", lambda *_, ns=nanoseconds: [cell | {"nanoseconds": ns}])
         result = CliRunner().invoke(main, ["--section", "cliffs", "--json", str(file)])
         assert result.exit_code == status, result.output
-        rows = json.loads(file.read_text())["sections"]["cliffs"]
+        rows = figures.read(file)[0]["sections"]["cliffs"]
         assert len(rows) == 1 + status  # a new run takes the place of the old one
         assert f"1 cells, {status} beyond the limit" in result.output
     refused = CliRunner().invoke(main, ["--section", "cliffs", "--operator", "relu", "--json", str(file)])

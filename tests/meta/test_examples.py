@@ -86,6 +86,9 @@ def test_the_readme_shows_what_its_example_finds(monkeypatch):
         assert f"\n{name:18}{by:10}{wrong:14,}{largest:12.3g} ULP" in readme
     assert module.digest() == module.DIGEST
     assert readme.count(module.DIGEST) == 4
+    theirs = [("gelu", "NumPy", 9, 9.0, 0.5), ("gelu", "PyTorch", 9, 9.0, 0.25), ("gelu", "Ogive", 0, 0.5, 1.0)]
+    some = [(name, "Ogive", 0, 0.5, 1.0) for name in module.CASES if name != "gelu"]
+    assert module.slower([*some, *theirs]) == ["gelu: PyTorch takes 0.25 of Ogive's time"]
 
 
 def test_every_example_is_listed():

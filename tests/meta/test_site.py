@@ -27,7 +27,7 @@ from website import boxes, gallery, links, operators
 from website.boxes import can_compile
 from website.definition import definition
 from website.latex import aligned
-from website.speed import CHOICES, SECTIONS, figures, speed
+from website.speed import CHOICES, SECTIONS, measured, speed
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -80,11 +80,14 @@ def test_the_measured_errors_of_peers_are_shown():
 
 
 def test_the_measured_times_are_shown_beside_the_peers():
-    measured = [
-        r for r in current(figures()["sections"]["float32"]) if r["operator"] in OPERATORS and not r["in_place"]
+    rows = [
+        r
+        for one in measured()
+        for r in current(one["sections"]["float32"])
+        if r["operator"] in OPERATORS and not r["in_place"]
     ]
-    name = measured[0]["operator"]
-    rows = [r for r in measured if r["operator"] == name]
+    name = rows[0]["operator"]
+    rows = [r for r in rows if r["operator"] == name]
     text = operators.page(OPERATORS[name])
     assert len(rows) == 5
     for row in rows:
@@ -99,8 +102,9 @@ def test_the_measured_times_are_shown_beside_the_peers():
 def test_an_operator_that_is_not_timed_says_so():
     timed = {
         CHOICES.get(row["operator"], row["operator"])
+        for one in measured()
         for s in SECTIONS
-        for row in current(figures()["sections"].get(s, []))
+        for row in current(one["sections"].get(s, []))
     }
     without = sorted(OPERATORS.keys() - timed)
     assert timed

@@ -55,6 +55,7 @@ TORCH = {
     "softmax": "torch.softmax(x, -1)",
     "log_softmax": "torch.log_softmax(x, -1)",
     "logsumexp": "torch.logsumexp(x, -1)",
+    "layer_normalization": "torch.nn.functional.layer_norm(x, x.shape[-1:], scale, bias)",
     "chain": "torch.celu(x * w + b, 1.5) * torch.sigmoid(g)",
 }
 
@@ -193,6 +194,7 @@ ONNX: dict[str, tuple[str, dict[str, Any]]] = {
     "thresholded_relu": ("ThresholdedRelu", {}),
     "softmax": ("Softmax", {"axis": -1}),
     "log_softmax": ("LogSoftmax", {"axis": -1}),
+    "layer_normalization": ("LayerNormalization", {"axis": -1}),
 }
 
 # ---- LiteRT, which has XNNPACK's functions
