@@ -49,7 +49,10 @@ def lock() -> Any:
     The data that it guards must be in order between any two Python instructions, as a dictionary with finished entries is:
     the thread that has the lock may take it again, in a signal handler.
     """
-    made = _thread.RLock()
+    try:
+        made = _thread.RLock()
+    except RuntimeError as error:  # Python has no memory, and says that it cannot allocate it
+        raise MemoryError(str(error)) from None
     _locks[weakref.ref(made, _locks.pop)] = None
     return made
 

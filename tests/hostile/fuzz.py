@@ -35,7 +35,7 @@ TARGETS = {
     "pickles": ("ogive.pickling",),
 }
 
-#: Further seeds: inputs that were hard once.
+#: Further seeds, which reach more code than the targets' own: `python -m tests.hostile.corpus` chooses them.
 CORPUS = Path(__file__).parent / "corpus"
 
 #: An input that takes longer is reported. Other processes may be at the processor, so it is long.
@@ -111,11 +111,17 @@ def changed_bytes(target: Target, data: bytes, most: int, seed: int) -> bytes:
     return changed if len(changed) <= most else data
 
 
+def corpus_of(name: str) -> list[bytes]:
+    """The further seeds of a target."""
+    return [path.read_bytes() for path in sorted((CORPUS / name).glob("*"))]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.hostile.fuzz", description=__doc__.splitlines()[0])
     parser.add_argument("target", choices=TARGETS)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--output", type=Path, default=Path("build/fuzz"), help="where inputs that fail are kept")
+    parser.add_argument("--found", type=Path, help="a folder for all inputs that reach more code")
     parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
     chosen = parser.parse_args(arguments)
     import atheris  # it has wheels for few versions of Python, and what reads this file's dataclasses needs none
@@ -125,6 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for module in TARGETS[chosen.target]:
             importlib.import_module(module)
     target: Target = importlib.import_module(f"tests.hostile.{chosen.target}_target").TARGET
+    scratch = tempfile.TemporaryDirectory(prefix="ogive-fuzz-")
     folder, tally, begin = chosen.output / chosen.target, Tally(), time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
 
@@ -136,14 +143,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 f"{len(tally.unclear)} kinds unclear",
                 flush=True,
             )
+            scratch.cleanup()
             os._exit(bool(tally.unclear))  # libFuzzer has no other way out that says nothing
 
-    with tempfile.TemporaryDirectory() as corpus:
-        kept = sorted((CORPUS / chosen.target).glob("*")) if (CORPUS / chosen.target).is_dir() else []
-        for number, data in enumerate([*target.seeds, *(path.read_bytes() for path in kept)]):
-            (Path(corpus) / str(number)).write_bytes(data)
+    with scratch:
+        corpus = chosen.found or Path(scratch.name)
+        corpus.mkdir(parents=True, exist_ok=True)
+        for number, data in enumerate([*target.seeds, *corpus_of(chosen.target)]):
+            (corpus / str(number)).write_bytes(data)
         options = ["-max_len=30000", "-timeout=120", "-rss_limit_mb=0", "-verbosity=0", f"-seed={chosen.seed}"]
-        options += [f"-artifact_prefix={folder}{os.sep}crash-", corpus]
+        options += [f"-artifact_prefix={folder}{os.sep}crash-", str(corpus)]
         atheris.Setup([sys.argv[0], *options], test_one, custom_mutator=lambda *a: changed_bytes(target, *a))
         with contextlib.suppress(KeyboardInterrupt):
             atheris.Fuzz()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import random
+import re
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,8 @@ _ODD = [
     ("x", (), None, "f32"),
 ]
 
+_BYTEARRAY = re.compile(re.escape(pickle.BYTEARRAY8) + b"(?=(.{8}))", re.DOTALL)
+
 
 class _Values(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
@@ -66,6 +69,8 @@ def _changed(value: Any, rng: random.Random, depth: int = 0) -> Any:
 
 def change(data: bytes, rng: random.Random) -> bytes:
     try:
+        if _has_vast_bytearray(data):
+            raise ValueError
         value = _Values(io.BytesIO(data)).load()
     except Exception:  # bytes were changed before
         value = pickle.loads(rng.choice(SEEDS))
@@ -74,7 +79,14 @@ def change(data: bytes, rng: random.Random) -> bytes:
     return pickle.dumps(value)
 
 
+def _has_vast_bytearray(data: bytes) -> bool:
+    """Whether a bytearray is longer than its pickle. CPython frees it unfinished, and prints that it "has exported buffers"."""
+    return any(int.from_bytes(size, "little") > len(data) for size in _BYTEARRAY.findall(data))
+
+
 def survives(data: bytes) -> bool:
+    if _has_vast_bytearray(data):
+        return False
     _Values(io.BytesIO(data)).load()  # raises where it is more than values
     made = pickling._remade.__wrapped__(type(ogive.celu), "m", "f", data)
     made(X, *([X] * (made.nin - 1)))

@@ -10,7 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -168,10 +168,22 @@ def _check_text(model: ModelProto, subject: str) -> None:
                 waiting.extend((value,) if hasattr(value, "ListFields") else value)
 
 
+@contextmanager
+def memory_for_messages() -> Iterator[None]:
+    """Raise MemoryError where protobuf has no memory, which it calls a damaged message, or nothing at all."""
+    try:
+        yield
+    except (DecodeError, SystemError) as error:
+        if isinstance(error, SystemError) or "alloc failed" in str(error):
+            raise MemoryError("there is no memory for a message of protobuf") from error
+        raise
+
+
 def _parsed(data: bytes, subject: str) -> ModelProto:
     model = ModelProto()
     try:
-        model.ParseFromString(data)
+        with memory_for_messages():
+            model.ParseFromString(data)
     except DecodeError as error:
         raise ModelError(message(subject, "it is not an ONNX model, or damaged", _WANTED)) from error
     return model

@@ -20,7 +20,7 @@ from ogive.onnx.checked_graph import CheckedGraph, ValueInfo
 from ogive.onnx.delivery import Delivery
 from ogive.onnx.files import About, Home, about_model
 from ogive.onnx.lazy import map_blocks
-from ogive.onnx.loading import MOST_EXPANDED_NODES, graph_of, read_model, without_data
+from ogive.onnx.loading import MOST_EXPANDED_NODES, graph_of, memory_for_messages, read_model, without_data
 from ogive.onnx.on_device import DeviceRunner
 from ogive.onnx.outline import outline
 from ogive.onnx.partition import Computes, PartialModel
@@ -128,7 +128,8 @@ def load(
 
         return PartialModel(model, load_part, partial)
     place = None if device is None else device_of("ogive.onnx.load", device)
-    return _loaded(*read_model(model), fuse, memory_limit, node_limit, contract, place)
+    with memory_for_messages():
+        return _loaded(*read_model(model), fuse, memory_limit, node_limit, contract, place)
 
 
 def _loaded(

@@ -101,7 +101,7 @@ def _called(
 
 def _of_node(label: str, error: Exception) -> str:
     """The sentence of an error, with the node once: rules of shapes say it already."""
-    text = str(error)
+    text = str(error) or "there is no memory for it"  # Python's own MemoryError says nothing
     return text if text.startswith(f"{label}: ") else f"{label}: {text}"
 
 
