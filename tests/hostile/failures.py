@@ -48,7 +48,7 @@ def plain_calls() -> dict[str, Callable[[], Sequence[np.ndarray]]]:
     return {"load": loaded}
 
 
-#: What Python itself says where it has no memory to open a file.
+#: The words of Python itself where it has no memory to open a file.
 PYTHONS = "unclear: RuntimeError: can't allocate read lock"
 
 MODEL = """<ir_version: 9, opset_import: ["" : 20]> t (float[N, 17] x) => (float[17, N] d, float s) {
