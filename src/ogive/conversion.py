@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["converted", "is_of_ml_dtypes", "rounded_once", "rounds_twice"]
+from ogive.dtypes import FLOAT_FORMATS, ElementType
+
+__all__ = ["converted", "is_of_ml_dtypes", "rounded_once", "rounds_twice", "saturated", "stored"]
 
 
 def is_of_ml_dtypes(dtype: np.dtype) -> bool:
@@ -46,6 +48,27 @@ def converted(array: np.ndarray, dtype: Any) -> np.ndarray:
         return np.ma.MaskedArray(converted(array.data, wanted), mask=array.mask)
     with np.errstate(all="ignore"):
         return _rounded_to_odd(array).astype(wanted)
+
+
+def saturated(values: np.ndarray, largest: float) -> np.ndarray:
+    """The numbers with a type's largest one in the place of larger ones and infinities; NaN stays."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.clip(values, -largest, largest))
+
+
+def stored(values: np.ndarray, kind: ElementType, *, saturate: bool = True) -> np.ndarray:
+    """Results that are rounded already, as a type has them.
+
+    Floats of 8 bits follow the tables of ONNX's Cast: with ``saturate`` they end at the largest number, else larger ones
+    and infinities are infinities, or NaN in types without. Types that end in uz have no -0.
+
+    >>> from ogive.dtypes import FLOATS_OF_8_BITS
+    >>> [stored(np.array([np.inf, -0.0]), FLOATS_OF_8_BITS["float8_e4m3fnuz"], saturate=s) for s in (True, False)]
+    [array([240, 0], dtype=float8_e4m3fnuz), array([nan, 0], dtype=float8_e4m3fnuz)]
+    """
+    if saturate and kind.is_float and kind.bits == 8:
+        values = saturated(values, FLOAT_FORMATS[kind.name].largest)
+    return converted(values, kind.numpy)
 
 
 def _rounded_to_odd(array: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ogive.forking import cached_property
 from ogive.records import record
@@ -15,13 +15,18 @@ __all__ = [
     "BOOLEAN",
     "ELEMENT_TYPES",
     "FLOATS",
+    "FLOATS_OF_8_BITS",
+    "FLOAT_FORMATS",
     "INTEGERS",
     "NUMBERS",
     "SIGNED",
     "UNSIGNED",
     "ElementType",
+    "FloatFormat",
     "element_type",
     "element_type_of",
+    "stored_type",
+    "stored_type_of",
 ]
 
 Kind = Literal["float", "signed", "unsigned", "boolean"]
@@ -73,13 +78,13 @@ class ElementType:
 
     @cached_property
     def numpy(self) -> np.dtype:
-        """NumPy's dtype. bfloat16 is ml_dtypes', which is imported here when it is first wanted."""
+        """NumPy's dtype. bfloat16 and floats of 8 bits are ml_dtypes', which is imported here when it is first wanted."""
         import numpy as np
 
-        if self.name == "bfloat16":
+        if self.name == "bfloat16" or (self.is_float and self.bits == 8):
             import ml_dtypes
 
-            return np.dtype(ml_dtypes.bfloat16)  # type: ignore[no-any-return]  # ml_dtypes has no types
+            return np.dtype(getattr(ml_dtypes, self.name))  # type: ignore[no-any-return]  # ml_dtypes has no types
         return np.dtype(self.name)
 
     @cached_property
@@ -112,6 +117,42 @@ ELEMENT_TYPES = {
     )
 }
 
+#: Floats of 8 bits: tables, golden data and the judge have them. Kernels do not.
+FLOATS_OF_8_BITS = {
+    row.name: row
+    for row in (
+        ElementType("float8_e4m3", "float", 8, "float32", "", None),
+        ElementType("float8_e4m3fn", "float", 8, "float32", "FLOAT8E4M3FN", None),
+        ElementType("float8_e4m3fnuz", "float", 8, "float32", "FLOAT8E4M3FNUZ", None),
+        ElementType("float8_e5m2", "float", 8, "float32", "FLOAT8E5M2", None),
+        ElementType("float8_e5m2fnuz", "float", 8, "float32", "FLOAT8E5M2FNUZ", None),
+    )
+}
+
+
+class FloatFormat(NamedTuple):
+    """The numbers of a floating-point type."""
+
+    precision: int
+    """Significant bits."""
+    smallest_exponent: int
+    """That of the smallest normal number."""
+    largest: float
+    """The largest finite number."""
+
+
+FLOAT_FORMATS = {
+    "float16": FloatFormat(11, -14, 65504.0),
+    "bfloat16": FloatFormat(8, -126, float.fromhex("0x1.fep127")),
+    "float32": FloatFormat(24, -126, float.fromhex("0x1.fffffep127")),
+    "float64": FloatFormat(53, -1022, float.fromhex("0x1.fffffffffffffp1023")),
+    "float8_e4m3": FloatFormat(4, -6, 240.0),
+    "float8_e4m3fn": FloatFormat(4, -6, 448.0),
+    "float8_e4m3fnuz": FloatFormat(4, -7, 240.0),
+    "float8_e5m2": FloatFormat(3, -14, 57344.0),
+    "float8_e5m2fnuz": FloatFormat(3, -15, 57344.0),
+}
+
 FLOATS = tuple(t for t in ELEMENT_TYPES.values() if t.kind == "float")
 SIGNED = tuple(t for t in ELEMENT_TYPES.values() if t.kind == "signed")
 UNSIGNED = tuple(t for t in ELEMENT_TYPES.values() if t.kind == "unsigned")
@@ -133,3 +174,17 @@ def element_type(name: str) -> ElementType:
 def element_type_of(dtype: np.dtype) -> ElementType | None:
     """The row of a NumPy dtype, or None where Ogive has no such type (complex, text, other byte order)."""
     return ELEMENT_TYPES.get(dtype.name) if dtype.isnative else None
+
+
+def stored_type(name: str) -> ElementType | None:
+    """The row of that name, floats of 8 bits among them; None for other names.
+
+    >>> stored_type("float8_e5m2").bits
+    8
+    """
+    return ELEMENT_TYPES.get(name) or FLOATS_OF_8_BITS.get(name)
+
+
+def stored_type_of(dtype: np.dtype) -> ElementType | None:
+    """The same of a NumPy dtype."""
+    return element_type_of(dtype) or FLOATS_OF_8_BITS.get(dtype.name)

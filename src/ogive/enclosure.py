@@ -22,7 +22,7 @@ from typing import Any
 
 from ogive import forking
 from ogive import operations as ops
-from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.dtypes import ELEMENT_TYPES, FLOAT_FORMATS, ElementType
 from ogive.effects import Effects, Table, complete
 from ogive.errors import UnsupportedError
 from ogive.expression import Expression, Format, Operation, walk
@@ -30,7 +30,6 @@ from ogive.limits import with_limits
 
 __all__ = [
     "BITS",
-    "FLOATS",
     "Undecided",
     "Value",
     "ball_of",
@@ -53,9 +52,6 @@ _FIRST_BITS = 128
 #: Numbers of more bits than this before the point get as many bits more, up to so many: `expm1(x) - exp(x)` at 8000. The
 #: most bits take half a second an element in balls.py, 20 ms in python-flint.
 _VAST_EXPONENT, _MOST_BITS = 2000, 1 << 14
-
-#: Significant bits, and the largest exponent, of each floating-point element type.
-FLOATS = {"float16": (11, 15), "bfloat16": (8, 127), "float32": (24, 127), "float64": (53, 1023)}
 
 #: A value that is rounded to zero gets as many bits for its sign, and four times the bits that numbers on the way span:
 #: what cancels by more is an identity. ``sin(x)**2 + cos(x)**2 - 1`` takes 520 bits, and not `BITS`.
@@ -938,16 +934,16 @@ def nearest(n: int, d: int, kind: str) -> float:
     >>> nearest(1, 3, "bfloat16"), nearest(-1, 2**25, "float16"), nearest(65520, 1, "float16")
     (0.333984375, -0.0, inf)
     """
-    precision, largest = FLOATS[kind]
+    precision, smallest, largest = FLOAT_FORMATS[kind]
     size = abs(n)
     exponent = size.bit_length() - d.bit_length()
     if (size << max(-exponent, 0)) < (d << max(exponent, 0)):
         exponent -= 1
-    shift = max(exponent, 1 - largest) - precision + 1  # of the last place
+    shift = max(exponent, smallest) - precision + 1  # of the last place
     whole, rest = divmod(size << max(-shift, 0), d << max(shift, 0))
     half = 2 * rest - (d << max(shift, 0))
     whole += half > 0 or (half == 0 and whole % 2)
-    is_infinite = whole.bit_length() + shift > largest + 1
+    is_infinite = whole.bit_length() + shift > math.frexp(largest)[1] or math.ldexp(whole, shift) > largest
     return math.copysign(math.inf if is_infinite else math.ldexp(whole, shift), 1 if n > 0 else -1)
 
 
@@ -1063,6 +1059,8 @@ def _tied(low: float | int, high: float | int, kind: ElementType) -> float | int
     if not kind.is_float:
         return low if abs(low) > abs(high) else high
     if math.isinf(low) or math.isinf(high):
-        return low if math.isinf(low) else high  # the last bit of the largest number is set
+        precision, _, largest = FLOAT_FORMATS[kind.name]
+        is_odd = int(math.ldexp(math.frexp(largest)[0], precision)) % 2  # that of float8_e4m3fn is even
+        return (low if math.isinf(low) else high) if is_odd else (high if math.isinf(low) else low)
     middle = (Fraction(low) + Fraction(high)) / 2
     return nearest(middle.numerator, middle.denominator, kind.name) if middle else 0.0

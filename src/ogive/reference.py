@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ogive import operations as ops
-from ogive.dtypes import ElementType
+from ogive.dtypes import FLOAT_FORMATS, ElementType
 from ogive.error_functions import compiled_error_function, context, to_long_double
 from ogive.errors import UnsupportedError
 from ogive.expression import Expression, Format, Operation, walk
@@ -265,16 +265,12 @@ def correctly_rounded(value: Any, kind: ElementType, *, modular: bool = False) -
         return min(max(int(value), kind.minimum), kind.maximum)
     if not mp.isfinite(value) or value == 0:
         return float(value)
-    precision, largest_exponent = _FLOATS[kind.name]
-    exponent = max(int(mp.floor(mp.log(abs(value), 2))), 1 - largest_exponent)
+    precision, smallest, largest = FLOAT_FORMATS[kind.name]
+    exponent = max(int(mp.floor(mp.log(abs(value), 2))), smallest)
     if abs(value) < mp.mpf(2) ** exponent:
         exponent -= 1
-    unit = mp.mpf(2) ** (max(exponent, 1 - largest_exponent) - precision + 1)
+    unit = mp.mpf(2) ** (max(exponent, smallest) - precision + 1)
     rounded = mp.nint(value / unit) * unit
-    if abs(rounded) >= mp.mpf(2) ** (largest_exponent + 1):
+    if abs(rounded) > largest:
         return math.inf if value > 0 else -math.inf
     return float(rounded)
-
-
-#: Significant bits and the largest exponent of each floating-point element type.
-_FLOATS = {"float16": (11, 15), "bfloat16": (8, 127), "float32": (24, 127), "float64": (53, 1023)}

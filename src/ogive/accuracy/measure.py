@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ogive.accuracy.report import BINS, ErrorReport, Findings
-from ogive.accuracy.ulp import FORMATS, error_in_ulp, float_type
-from ogive.dtypes import ElementType
+from ogive.accuracy.ulp import error_in_ulp, float_type
+from ogive.dtypes import FLOAT_FORMATS, ElementType
 from ogive.operator import Operator
 from ogive.reference import evaluate, evaluate_exactly, to_long_double
 from ogive.row_operator import RowOperator
@@ -49,7 +49,7 @@ def sweep(
     measured = _Measured(operator, kind, parameters or {}, function, np.longdouble if careful else np.float64)
     report = begun(ErrorReport, operator, kind, measured.values, function, stride)
     digest = hashlib.sha256()
-    by_binade = np.zeros(1 << (kind.bits - FORMATS[kind.name][0] + 1))
+    by_binade = np.zeros(1 << (kind.bits - FLOAT_FORMATS[kind.name][0] + 1))
     with ThreadPoolExecutor(workers) as pool:
         # NumPy and kernels release the interpreter's lock, so threads do. Results are taken in order.
         for step in in_order(pool, measured, patterns(kind, stride), workers + 2):
@@ -80,7 +80,7 @@ def begun(
 
 def _count_by_binade(by_binade: np.ndarray, x: np.ndarray, errors: np.ndarray, kind: ElementType) -> None:
     """Take the errors of a step, whose inputs are in the order of their bits, into the largest of each exponent."""
-    place = x.view(f"u{kind.itemsize}") >> (FORMATS[kind.name][0] - 1)
+    place = x.view(f"u{kind.itemsize}") >> (FLOAT_FORMATS[kind.name][0] - 1)
     first, last = int(place[0]), int(place[-1])
     starts = np.searchsorted(place, np.arange(first, last + 1)) if last > first else np.zeros(1, np.intp)
     found = by_binade[first : last + 1]
@@ -235,7 +235,9 @@ def drawn(generator: np.random.Generator, kind: ElementType, spread: int | None)
     with np.errstate(all="ignore"):
         magnitude = np.exp2(generator.uniform(-spread, spread, STEP)) if spread else np.ones(STEP)
         if not spread:  # at all distances from 1
-            magnitude += np.exp2(generator.uniform(-FORMATS[kind.name][0], -1, STEP)) * generator.choice([-1, 1], STEP)
+            magnitude += np.exp2(generator.uniform(-FLOAT_FORMATS[kind.name][0], -1, STEP)) * generator.choice(
+                [-1, 1], STEP
+            )
         found: np.ndarray = np.copysign(magnitude, bits.astype(np.float64)).astype(kind.numpy)
     return found
 
@@ -243,7 +245,9 @@ def drawn(generator: np.random.Generator, kind: ElementType, spread: int | None)
 def _moved(generator: np.random.Generator, x: np.ndarray) -> np.ndarray:
     """Numbers whose bits, as integers, are at all distances from those of x."""
     integer = np.dtype(f"i{x.dtype.itemsize}")
-    distance = np.exp2(generator.uniform(0, FORMATS[x.dtype.name][0], x.size)) * generator.choice([-1, 0, 1], x.size)
+    distance = np.exp2(generator.uniform(0, FLOAT_FORMATS[x.dtype.name][0], x.size)) * generator.choice(
+        [-1, 0, 1], x.size
+    )
     moved: np.ndarray = x.view(integer) + distance.astype(integer)
     return moved.view(x.dtype)
 

@@ -18,9 +18,8 @@ import numpy as np
 
 from ogive import elementary_functions as functions
 from ogive import operations as ops
-from ogive.accuracy.ulp import FORMATS
 from ogive.conversion import converted
-from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.dtypes import ELEMENT_TYPES, FLOAT_FORMATS, ElementType
 from ogive.expression import Expression, Format, Operation, walk
 from ogive.forking import cached_property
 from ogive.limits import with_limits
@@ -638,7 +637,7 @@ def rounded_to(values: np.ndarray, kind: ElementType) -> np.ndarray:
     """Numbers that are not negative, rounded to a floating-point type, once: in it or in float32."""
     if kind.name in ("float32", "float64"):
         return converted(values, kind.numpy)
-    precision, smallest, largest = FORMATS[kind.name]
+    precision, smallest, largest = FLOAT_FORMATS[kind.name]
     _, exponent = np.frexp(values)
     exponent = np.maximum(exponent - 1, smallest) - (precision - 1)
     rounded = np.ldexp(np.rint(np.ldexp(values, -exponent)), exponent)

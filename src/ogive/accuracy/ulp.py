@@ -9,18 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ogive.dtypes import ElementType, element_type
+from ogive.dtypes import FLOAT_FORMATS, ElementType, stored_type
 from ogive.errors import DTypeError, message
 
-__all__ = ["FORMATS", "error_in_ulp", "float_type", "units_in_one"]
-
-#: (significant bits, smallest exponent of a normal number, largest finite number)
-FORMATS = {
-    "float16": (11, -14, 65504.0),
-    "bfloat16": (8, -126, float.fromhex("0x1.fep127")),
-    "float32": (24, -126, float.fromhex("0x1.fffffep127")),
-    "float64": (53, -1022, float.fromhex("0x1.fffffffffffffp1023")),
-}
+__all__ = ["error_in_ulp", "float_type", "units_in_one"]
 
 
 def float_type(kind: ElementType | np.dtype | type | str) -> ElementType:
@@ -38,16 +30,17 @@ def float_type(kind: ElementType | np.dtype | type | str) -> ElementType:
             name = repr(kind)
     else:
         name = kind.name
-    if name not in FORMATS:
-        raise DTypeError(message("error in ULP", f"the element type is {name!r}", ", ".join(FORMATS)))
-    return element_type(name)
+    found = stored_type(name)
+    if found is None or not found.is_float:
+        raise DTypeError(message("error in ULP", f"the element type is {name!r}", ", ".join(FLOAT_FORMATS)))
+    return found
 
 
 def error_in_ulp(result: np.ndarray, exact: np.ndarray, kind: ElementType | np.dtype | type | str) -> np.ndarray:
     """The error of results, with the exact values in a longer format.
 
     ``kind`` is the element type of the results: its name, or NumPy's dtype. Raises DTypeError if it is none of
-    float16, bfloat16, float32 and float64.
+    float16, bfloat16, float32, float64 and the floats of 8 bits.
 
     >>> error_in_ulp(np.float32([1.0, np.inf]), np.float64([1 + 2**-24, 1e39]), "float32").tolist()
     [0.5, 0.0]
@@ -66,7 +59,7 @@ def error_in_ulp(result: np.ndarray, exact: np.ndarray, kind: ElementType | np.d
 
 def units_in_one(exact: np.ndarray, kind: ElementType) -> np.ndarray:
     """The reciprocal of the distance of neighbouring numbers of the element type at these values, if finite."""
-    precision, smallest_exponent, _ = FORMATS[kind.name]
+    precision, smallest_exponent, _ = FLOAT_FORMATS[kind.name]
     if exact.dtype == np.float64 and kind.bits < 64:
         # The exponent's bits are taken from the number, and set in the result.
         exponent = exact.view(np.int64) >> 52
@@ -82,7 +75,7 @@ def units_in_one(exact: np.ndarray, kind: ElementType) -> np.ndarray:
 
 
 def _with_special_values(long: np.ndarray, exact: np.ndarray, errors: np.ndarray, kind: ElementType) -> np.ndarray:
-    largest = exact.dtype.type(FORMATS[kind.name][2])
+    largest = exact.dtype.type(FLOAT_FORMATS[kind.name][2])
     # From half a unit beyond the largest number on, rounding goes to infinity.
     limit = largest + 1 / units_in_one(np.array([largest]), kind)[0] / 2
     errors = np.where(np.isfinite(long), errors, np.inf)

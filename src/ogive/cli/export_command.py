@@ -7,10 +7,13 @@ from typing import Any
 
 import click
 
+from ogive.cli.accuracy_command import read_parameter
 from ogive.cli.operator_argument import find_with_name, own
+from ogive.contracts import CONTRACTS
 from ogive.errors import ParameterError, message
+from ogive.exporting.building import Sizes
 from ogive.exporting.exported import FORMS, Exported, export
-from ogive.exporting.sources import CalledOperator
+from ogive.exporting.sources import CalledOperator, bound_of
 
 __all__ = ["command", "snippet"]
 
@@ -31,7 +34,22 @@ __all__ = ["command", "snippet"]
 )
 @click.option("--processor", default=None, help="The processor of the compiled code, such as x86-64-v3.")
 @click.option("--name", default=None, help="The name of the function, or of the library of several.")
+@click.option(
+    "--accuracy", type=click.Choice(CONTRACTS), default=None, help="The contract of operators. Default: exact."
+)
+@click.option(
+    "--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter that becomes a constant."
+)
 @click.option("--choose", multiple=True, metavar="NAME=VALUE", help="A parameter that selects a formula.")
+@click.option("--x-scale", type=float, default=None, help="The scale of a table's inputs of int8 or uint8.")
+@click.option("--x-zero-point", type=int, default=None, help="Their zero point. Default: 0.")
+@click.option("--y-scale", type=float, default=None, help="The scale of a table's results of int8 or uint8.")
+@click.option("--y-zero-point", type=int, default=None, help="Their zero point. Default: 0.")
+@click.option(
+    "--saturate/--no-saturate",
+    default=True,
+    help="Whether a table's results of 8-bit floats end at the largest number. Default: they do.",
+)
 @click.option("--self-test", is_flag=True, help="Write a C program that checks the function.")
 @click.option("--lines", type=click.Choice(("cmake", "meson")), default=None, help="Print the lines of a build.")
 def command(
@@ -42,7 +60,14 @@ def command(
     triple: str | None,
     processor: str | None,
     name: str | None,
+    accuracy: str | None,
+    parameters: tuple[str, ...],
     choose: tuple[str, ...],
+    x_scale: float | None,
+    x_zero_point: int | None,
+    y_scale: float | None,
+    y_zero_point: int | None,
+    saturate: bool,
     self_test: bool,
     lines: str | None,
 ) -> int:
@@ -50,9 +75,18 @@ def command(
 
     WHAT is an operator's name; one of your own, as module:name or file.py:name; or an ONNX model that is one kernel.
     Several become one library.
+
+    With --form table the files are an array with the result for each input of 8 or 16 bits, a function that looks it up, and
+    the array in NumPy's format: ogive export gelu --form table --dtype float8_e4m3fn. int8 and uint8 need --x-scale and
+    --y-scale.
     """
+    if lines is not None and form == "table":
+        raise click.UsageError(
+            "--lines is given with --form table; allowed: with other forms. Add NAME.c to your sources"
+        )
     choices = dict(_choice(text) for text in choose)
-    found = [_found(word) for word in what]
+    numbers = dict(read_parameter(text) for text in parameters)
+    found = [_bound(_found(word), numbers) for word in what]
     exported = export(
         found if len(found) > 1 else found[0],
         dtype,
@@ -62,9 +96,15 @@ def command(
         name=name,
         choices=choices or None,
         self_test=self_test,
+        accuracy=accuracy,
+        x_scale=x_scale,
+        x_zero_point=x_zero_point,
+        y_scale=y_scale,
+        y_zero_point=y_zero_point,
+        saturate=saturate,
     )
     paths = exported.write(folder)
-    _print(exported, paths)
+    _print(exported, paths, exported.sizes(triple, processor))
     if lines is not None:
         click.echo("\n" + snippet(exported, lines))
     return 0
@@ -89,10 +129,25 @@ def _found(word: str) -> Any:
     return op if shown == op.name else CalledOperator(op, shown)
 
 
-def _print(exported: Exported, paths: list[Path]) -> None:
+def _bound(what: Any, numbers: dict[str, Any]) -> Any:
+    """An operator with these parameters as constants."""
+    if not numbers:
+        return what
+    found = bound_of(what.operator if isinstance(what, CalledOperator) else what)
+    if found is None:
+        raise click.UsageError("--parameter is given with a model; allowed: with operators")
+    op, values = found
+    return op.bind(**{**values, **numbers})
+
+
+def _print(exported: Exported, paths: list[Path], sizes: Sizes | None) -> None:
     for line in exported.header.splitlines():
         if line.endswith(");"):
             click.echo(line)
+    if sizes is not None:
+        click.echo(
+            f"code {sizes.code:,} bytes, data {sizes.data:,} bytes, stack at most {sizes.stack:,} bytes (with -Os)"
+        )
     for name, digest in exported.digests.items():
         click.echo(f"digest {digest:016x}  {name}")
     for path in paths:

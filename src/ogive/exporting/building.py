@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -9,10 +10,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from ogive.errors import CompileError, ParameterError, message
 
-__all__ = ["FORMS", "HERE", "OPTIONS", "built", "compiled", "compilers"]
+__all__ = ["FORMS", "HERE", "OPTIONS", "SMALL", "Sizes", "built", "compiled", "compilers", "measured"]
 
 #: The forms of compiled code, and the options of a compiler for each.
 FORMS = {"object": ("-c",), "assembly": ("-S",), "static": ("-c",), "shared": ("-shared",)}
@@ -22,6 +24,9 @@ HERE = "native"
 
 #: They vectorise the loops, and leave every operation where it stands.
 OPTIONS = ("-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno")
+
+#: The same for the fewest bytes.
+SMALL = ("-std=c11", "-Os", "-ffp-contract=off", "-fno-math-errno")
 
 #: A module of WebAssembly that imports nothing; `__heap_base` is where memory is the caller's.
 OF_WEBASSEMBLY = ("-msimd128", "-mexec-model=reactor", "-Wl,--export=__heap_base")
@@ -53,6 +58,44 @@ def built(
         if form == "static":
             file = _archive(command, name, Path(folder))
         return {file: (Path(folder) / file).read_bytes()}
+
+
+class Sizes(NamedTuple):
+    """The bytes of compiled functions."""
+
+    code: int
+    data: int
+    """Constants and tables."""
+    stack: int
+    """At most, of one call."""
+
+
+def measured(name: str, files: Mapping[str, bytes], triple: str, processor: str | None) -> Sizes | None:
+    """The bytes of ``NAME.c``, compiled for the fewest; None where no compiler or no ``size`` is there, or it is not GNU's.
+
+    The stack is that of all functions of the file together, which is more than a chain of calls takes.
+    """
+    options = [*SMALL, "-c", "-fstack-usage", "-o", "sized.o", f"{name}.c"]
+    if processor:
+        options.append(f"-march={processor}")
+    size = shutil.which("size" if triple == HERE else f"{triple}-size") or shutil.which("size")
+    if size is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        for each, text in files.items():
+            (Path(folder) / each).write_bytes(text)
+        try:
+            compiled("ogive.export", compilers("ogive.export", triple), options, Path(folder))
+        except CompileError:
+            return None
+        run = subprocess.run([size, "-A", "sized.o"], cwd=folder, capture_output=True, text=True, check=False)
+        usage = [path.read_text("utf-8") for path in Path(folder).glob("*.su")]
+        sections = re.findall(r"^(\.\S+)\s+(\d+)\s+\d+$", run.stdout, re.MULTILINE)
+        if run.returncode or not sections or not usage:
+            return None
+    code = sum(int(n) for section, n in sections if section.startswith(".text"))
+    data = sum(int(n) for section, n in sections if section.startswith((".rodata", ".data", ".bss", ".sdata")))
+    return Sizes(code, data, sum(int(line.split("\t")[1]) for each in usage for line in each.splitlines()))
 
 
 def _parts(triple: str) -> tuple[str, str]:

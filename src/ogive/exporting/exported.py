@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from ogive.contracts import checked
 from ogive.errors import ArgumentError, ParameterError, described, message, naming
 from ogive.exporting import building
 from ogive.exporting.c_source import common_files, source_text
 from ogive.exporting.interface import Interface, identifiers
-from ogive.exporting.sources import CalledOperator, ExportSource, source_of_operator
-from ogive.operator import Operator
+from ogive.exporting.sources import CalledOperator, ExportSource, bound_of, source_of_operator
+
+if TYPE_CHECKING:
+    from ogive.exporting.tables import Table
 
 __all__ = ["FORMS", "Exported", "export", "source_of"]
 
@@ -31,7 +32,7 @@ _ROWS = """\
 
 
 #: The forms of the code.
-FORMS = ("c", *building.FORMS)
+FORMS = ("c", *building.FORMS, "table")
 
 
 def header_text(name: str, interfaces: Sequence[Interface], digests: Mapping[str, int]) -> str:
@@ -85,6 +86,20 @@ class Exported:
     """For each function the digest of its results on the fixed set, which the self-test prints."""
     entries: tuple[str, ...]
     """The names of all functions."""
+    sources: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """The files in C, whatever the form."""
+
+    def sizes(self, triple: str | None = None, processor: str | None = None) -> building.Sizes | None:
+        """The bytes of code, data and stack, by the compiler for that system, with -Os; None where there is none.
+
+        >>> import ogive
+        >>> table = ogive.export(ogive.gelu, "float8_e4m3fn", form="table")
+        >>> sizes = table.sizes()
+        >>> sizes is None or sizes.data
+        256
+        """
+        name = next(name for name in self.sources if name.endswith(".h")).removesuffix(".h")
+        return building.measured(name, self.sources, triple or building.HERE, processor)
 
     def built(self, form: str, triple: str, processor: str | None = None) -> Exported:
         """The same with the C file compiled, into the form of this name."""
@@ -119,16 +134,29 @@ def export(
     name: str | None = None,
     choices: Mapping[str, Any] | None = None,
     self_test: bool = False,
+    accuracy: str | None = None,
+    x_scale: float | None = None,
+    x_zero_point: int | None = None,
+    y_scale: float | None = None,
+    y_zero_point: int | None = None,
+    saturate: bool = True,
 ) -> Exported:
     """An operator, a formula of one's own or a fused ONNX model as a function that C calls.
 
     ``what`` is an operator; a bound one (``celu.bind(alpha=1.5)``), whose parameters become constants; a model of
     ``ogive.onnx.load`` that is one kernel; or a list of these, for one library. ``dtype`` is the element type of its
     tensors, float32 without one, or a list of the types of each input. ``form`` is c, ISO C11 for any
-    compiler; or what a compiler that is there makes of it: object, assembly, static or shared. ``triple`` is the system
+    compiler; what a compiler that is there makes of it: object, assembly, static or shared; or table. ``triple`` is the system
     that it compiles for (aarch64-linux-gnu, x86_64-windows-gnu, wasm32-wasi), without one this machine, and
     ``processor`` what it may count on (x86-64-v3). ``choices`` are parameters that select a formula, ``name`` is the
     function's name in C. ``self_test`` adds a C program that compares the function with the digest in its header.
+    ``accuracy`` is the contract of operators, exact or fast.
+
+    With ``form="table"`` the files are an array of C with the result for each input, a function that looks it up, and the
+    array in NumPy's format. Operators of one tensor have tables in float8_e4m3, float8_e4m3fn, float8_e4m3fnuz,
+    float8_e5m2, float8_e5m2fnuz (256 entries), bfloat16 and float16 (65,536); and in int8 and uint8 (256), whose numbers are
+    ``(x - x_zero_point) * x_scale``, as in ONNX's QuantizeLinear; zero points are 0 by default. Each entry is the correctly
+    rounded result. ``saturate=False`` makes results beyond the largest float of 8 bits infinities or NaN.
 
     The functions keep nothing, allocate nothing, and call nothing. They compute elements (or rows) ``begin`` to
     ``end``, so that threads can share an array out; the bits are those of the operator in Python, however it is cut.
@@ -143,21 +171,61 @@ def export(
     ['void ogive_celu_float32(const float *x, float *y, size_t begin, size_t end, double alpha);']
     >>> list(exported.files)
     ['ogive_celu_float32.h', 'ogive_celu_float32.c', 'ogive_ieee.h']
+    >>> table = ogive.export(ogive.sigmoid, "int8", form="table", x_scale=0.05, y_scale=1 / 256, y_zero_point=-128)
+    >>> [line for line in table.header.splitlines() if line.startswith("extern const")]
+    ['extern const int8_t ogive_sigmoid_quantized_int8_table[256];']
     """
     if form not in FORMS:
         raise ParameterError(message("ogive.export", f"form is {form!r}", ", ".join(FORMS)))
-    if form == "c" and (triple is not None or processor is not None):
-        given = f"form is 'c' and {'triple' if triple is not None else 'processor'} is {triple or processor!r}"
+    if form in ("c", "table") and (triple is not None or processor is not None):
+        given = f"form is {form!r} and {'triple' if triple is not None else 'processor'} is {triple or processor!r}"
         way_out = "Say it to the compiler of the file, or take form='object'"
         raise ParameterError(
-            message("ogive.export", given, "neither triple nor processor with form c", way_out=way_out)
+            message("ogive.export", given, f"neither triple nor processor with form {form}", way_out=way_out)
         )
-    several = isinstance(what, list | tuple)
+    several = isinstance(what, list | tuple) and not isinstance(what, CalledOperator)
     if several and not what:
         raise ParameterError(message("ogive.export", "what is an empty list", "an operator, or a list of them"))
-    sources = [source_of(one, dtype, choices, None if several else name) for one in (what if several else [what])]
+    wanted = [with_accuracy(one, accuracy) for one in (what if several else [what])]
+    quantisation = {"x_scale": x_scale, "x_zero_point": x_zero_point, "y_scale": y_scale, "y_zero_point": y_zero_point}
+    if form == "table":
+        from ogive.exporting.tables import table_of
+
+        own = None if several else name
+        tables = [table_of(one, dtype, choices, own, quantisation, saturate=saturate) for one in wanted]
+        return export_tables(tables, name or tables[0].name, self_test=self_test)
+    of_tables = [key for key, value in quantisation.items() if value is not None] + ([] if saturate else ["saturate"])
+    if of_tables:
+        raise ParameterError(message("ogive.export", f"{of_tables[0]} is given with form {form}", "with form table"))
+    sources = [source_of(one, dtype, choices, None if several else name) for one in wanted]
     made = export_sources(sources, name or sources[0].interface.name, self_test=self_test)
     return made if form == "c" else made.built(form, triple or building.HERE, processor)
+
+
+def with_accuracy(what: Any, accuracy: str | None) -> Any:
+    """The same operator under a contract; bound ones and models have theirs."""
+    if accuracy is None:
+        return what
+    checked("ogive.export", accuracy)
+    if isinstance(what, CalledOperator):
+        return what._replace(operator=getattr(what.operator, accuracy))
+    found = bound_of(what)
+    if found is None:
+        what_is = f"accuracy is {accuracy!r}, and what is {described(what)}"
+        raise ParameterError(message("ogive.export", what_is, "operators with accuracy"))
+    op, values = found
+    chosen = getattr(op, accuracy)
+    return chosen.bind(**values) if values else chosen
+
+
+def export_tables(tables: Sequence[Table], name: str, *, self_test: bool) -> Exported:
+    """The files of these tables."""
+    from ogive.exporting.tables import table_files
+
+    entries = _unique([table.name for table in tables])
+    files = table_files(name, tables, self_test=self_test)
+    digests = {table.name: table.digest for table in tables}
+    return Exported(tables[0].name, files[f"{name}.h"].decode(), files, digests, entries, files)
 
 
 def export_sources(sources: Sequence[ExportSource], name: str, *, self_test: bool) -> Exported:
@@ -172,11 +240,14 @@ def export_sources(sources: Sequence[ExportSource], name: str, *, self_test: boo
         from ogive.exporting.self_test import self_test_text
 
         files[f"{name}_test.c"] = self_test_text(name, sources, digests).encode()
-    return Exported(interfaces[0].name, header, files, digests, entries)
+    return Exported(interfaces[0].name, header, files, digests, entries, files)
 
 
 def _entries(interfaces: Sequence[Interface]) -> tuple[str, ...]:
-    names = [name for interface in interfaces for name in interface.entries]
+    return _unique([name for interface in interfaces for name in interface.entries])
+
+
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if names.count(name) > 1:
             raise ParameterError(message("ogive.export", f"two functions are called {name}", "different functions"))
@@ -190,12 +261,10 @@ def source_of(
     if isinstance(what, CalledOperator):
         numbers = {p.name: p.default for p in what.operator.numeric_parameters if not p.is_required}
         return source_of_operator(what.operator, dtype, dict(choices or {}), numbers, name, what.name)
-    if isinstance(what, Operator):
-        return source_of_operator(what, dtype, dict(choices or {}), {}, name)
-    binding = getattr(what, "__dict__", {}).get("ogive_binding") if isinstance(what, np.ufunc) else None
-    if binding is not None:
-        op, values = binding
-        return source_of_operator(op, dtype, {}, dict(values), name)
+    found = bound_of(what)
+    if found is not None:
+        op, values = found
+        return source_of_operator(op, dtype, {} if values else dict(choices or {}), values, name)
     if type(what).__module__.startswith("ogive.onnx"):
         from ogive.exporting.one_kernel_models import source_of_model
 

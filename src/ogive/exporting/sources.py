@@ -6,7 +6,7 @@ bits, every other is of ordinary size. The digest is FNV-1a of 64 bits over the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,7 +20,17 @@ from ogive.forking import cached_property
 from ogive.operator import Operator
 from ogive.signature import Signature
 
-__all__ = ["ELEMENTS", "ROWS", "CalledOperator", "ExportSource", "elements", "fnv", "source_of_operator"]
+__all__ = [
+    "ELEMENTS",
+    "ROWS",
+    "CalledOperator",
+    "ExportSource",
+    "bound_of",
+    "elements",
+    "fnv",
+    "source_of_operator",
+    "with_choices",
+]
 
 #: Elements of an element-wise function: not a multiple of any block.
 ELEMENTS = 4099
@@ -106,6 +116,24 @@ class CalledOperator(NamedTuple):
     name: str
 
 
+def bound_of(what: Any) -> tuple[Operator, dict[str, Any]] | None:
+    """An operator without values, or the one that a ufunc is bound from with its values; None for other objects."""
+    if isinstance(what, Operator):
+        return what, {}
+    binding = getattr(what, "__dict__", {}).get("ogive_binding") if isinstance(what, np.ufunc) else None
+    return None if binding is None else (binding[0], dict(binding[1]))
+
+
+def with_choices(op: Operator, choices: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The parameters that select a formula; others raise ArgumentError."""
+    selecting = {p.name for p in op.parameters if p.choices}
+    for key in choices or {}:
+        if key not in selecting:
+            allowed = ", ".join(sorted(selecting)) or f"nothing: {op.name} has no parameter that selects a formula"
+            raise ArgumentError(message("ogive.export", f"choices has {key!r}", allowed))
+    return dict(choices or {})
+
+
 def source_of_operator(
     op: Operator,
     dtype: str | Sequence[str] | None,
@@ -118,11 +146,7 @@ def source_of_operator(
 
     ``name`` is that of the function in C; without one it is made of ``shown``, or of the operator's name.
     """
-    selecting = {p.name for p in op.parameters if p.choices}
-    for key in choices:
-        if key not in selecting:
-            allowed = ", ".join(sorted(selecting)) or f"nothing: {op.name} has no parameter that selects a formula"
-            raise ArgumentError(message("ogive.export", f"choices has {key!r}", allowed))
+    with_choices(op, choices)
     required = {p.name: 1.5 for p in op.numeric_parameters if p.is_required}
     values = op.checked_parameters({**required, **bound, **choices})
     chosen = {p.name: values[p.name] for p in op.parameters if p.choices}

@@ -14,8 +14,8 @@ import numpy as np
 
 from ogive.accuracy.measure import SPREADS, drawn
 from ogive.accuracy.running_bound import enclosed
-from ogive.accuracy.ulp import FORMATS, units_in_one
-from ogive.dtypes import ElementType
+from ogive.accuracy.ulp import units_in_one
+from ogive.dtypes import FLOAT_FORMATS, ElementType
 from ogive.expression import Expression, Format, walk
 from ogive.golden.specification import FormulaStep, Specification
 from ogive.reference import evaluate
@@ -93,7 +93,7 @@ def special_values(kind: ElementType) -> np.ndarray:
         powers = [2**n + d for n in range(1, kind.bits) for d in (-1, 0, 1)]
         values = sorted({v for w in [*near, *powers] for v in (w, -w) if least <= v <= most})
         return np.array(values, kind.numpy)
-    significant, smallest, largest = FORMATS[kind.name]
+    significant, smallest, largest = FLOAT_FORMATS[kind.name]
     one = 1.0
     numbers: list[float] = [0.0, one, 0.5, 2.0, 3.0, 4.0, 6.0, 0.25, 10.0, 0.1, 1 / 3, largest]
     numbers += [2.0**smallest, 2.0**smallest * 1.5, 2.0 ** (smallest - significant + 1), 2.0 ** (smallest - 1)]
@@ -126,7 +126,7 @@ def _few(kind: ElementType, tensors: int) -> np.ndarray:
         if tensors > 3:
             values = [kind.minimum, 0, 1, 3, kind.maximum]
         return np.array(sorted({v for v in values if kind.minimum <= v <= kind.maximum}), kind.numpy)
-    _, smallest, largest = FORMATS[kind.name]
+    _, smallest, largest = FLOAT_FORMATS[kind.name]
     tiny = 2.0**smallest
     values_f = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, largest, -largest, tiny, -tiny, np.inf, -np.inf, np.nan]
     if tensors <= 2:
@@ -220,7 +220,7 @@ def _depends(root: Expression) -> bool:
 
 def _category(step: FormulaStep) -> Callable[[np.ndarray], np.ndarray]:
     """The kind of number that a result is: infinite, NaN, zero, subnormal, at a limit; and its sign."""
-    _, smallest, _ = FORMATS[step.kind.name]
+    _, smallest, _ = FLOAT_FORMATS[step.kind.name]
 
     def category(x: np.ndarray) -> np.ndarray:
         found = enclosed(step.root, [x], step.numbers, step.kind)
@@ -279,7 +279,7 @@ def _hard_and_tails(
     order = np.argsort(distance, kind="stable")[: 4 * HARDEST]
     _, first = np.unique(x[order].view(f"u{kind.itemsize}"), return_index=True)
     hard = x[order[np.sort(first)]][:HARDEST]
-    significant, smallest, _ = FORMATS[kind.name]
+    significant, smallest, _ = FLOAT_FORMATS[kind.name]
     largest = -smallest + 1
     exponents = np.arange(smallest - significant + 1, largest + 1, max(1, (largest - smallest) // 256))
     with np.errstate(all="ignore"):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ogive import operations as ops
-from ogive.dtypes import BOOLEAN, ElementType, element_type_of
+from ogive.dtypes import BOOLEAN, FLOAT_FORMATS, ElementType, element_type_of
 from ogive.enclosure import nearest, right_result
 from ogive.engine.computation import Element, Formula, Fused
 from ogive.errors import ArgumentError, UnsupportedError, described, message
@@ -35,9 +35,6 @@ _MOVES = (
 ) - {"CumSum", "CumProd", "EyeLike", "NonZero", "Range", "Shape", "Size"}  # fmt: skip
 
 _SUMS = ("ReduceSum", "ReduceMean")
-
-#: Precision and smallest exponent of the element types.
-_FORMATS = {"float16": (11, -14), "bfloat16": (8, -126), "float32": (24, -126), "float64": (53, -1022)}
 
 
 #: Operations that choose, compare, and rounds to whole numbers: a formula of these alone has a number of the type as its result.
@@ -370,7 +367,7 @@ def _exponent(x: Fraction) -> int:
 
 def _ulp(x: Fraction, kind: str) -> Fraction:
     """The distance of neighbouring numbers of a type at a number."""
-    precision, smallest = _FORMATS[kind]
+    precision, smallest, _ = FLOAT_FORMATS[kind]
     exponent = max(_exponent(abs(x)), smallest) if x else smallest
     return Fraction(2) ** (exponent - precision + 1)
 

@@ -18,8 +18,8 @@ from ogive.accuracy.ulp import units_in_one
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, by_name
 from ogive.catalog.other_names import advice
-from ogive.conversion import converted
-from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type_of
+from ogive.conversion import stored
+from ogive.dtypes import ELEMENT_TYPES, FLOAT_FORMATS, FLOATS_OF_8_BITS, ElementType, stored_type, stored_type_of
 from ogive.enclosure import exact_value, right_result
 from ogive.errors import ArgumentError, DTypeError, UnsupportedError, message, suggestion
 from ogive.expression import Expression
@@ -60,6 +60,8 @@ class FormulaStep(NamedTuple):
     """Its parameters."""
     kind: ElementType
     modular: bool = False
+    saturates: bool = True
+    """Whether floats of 8 bits end at the largest number; other types have an infinity there."""
 
 
 class Expected(NamedTuple):
@@ -191,12 +193,15 @@ def _of_elements(step: FormulaStep, arrays: Sequence[np.ndarray], *, with_exact:
     shape = arrays[0].shape
     flat = [np.ascontiguousarray(x).reshape(-1) for x in arrays]
     kind = step.kind
-    found = enclosed(step.root, flat, step.numbers, kind, modular=step.modular)
+    is_tiny = kind.name in FLOATS_OF_8_BITS
+    found = enclosed(step.root, flat, step.numbers, ELEMENT_TYPES["float32"] if is_tiny else kind, modular=step.modular)
     right, exact, bound = np.array(found.right), np.array(found.value), np.array(found.bound)
     unknown = ~found.known
-    width = element_type_of(flat[0].dtype)
+    if is_tiny:  # of which there are 256 operands: enclosures decide them all
+        right, unknown = np.zeros(found.right.shape, kind.numpy), np.ones(found.right.shape, bool)
+    width = stored_type_of(flat[0].dtype)
     bits = width.bits if width is not None else 64
-    if unknown.any() and len(flat) == 1 and width is not None:
+    if unknown.any() and len(flat) == 1 and width is not None and not is_tiny:
         leading = leading_of(step.root, step.numbers, (width, kind))
         if leading is not None:
             with np.errstate(invalid="ignore"):  # signalling NaN
@@ -215,9 +220,8 @@ def _of_elements(step: FormulaStep, arrays: Sequence[np.ndarray], *, with_exact:
             given = [python_value(x[place]) for x in flat]
             return right_result(step.root, given, step.numbers, kind, bits=bits, modular=step.modular)[0]
 
-        right[places] = converted(np.array([decide(place) for place in places[index]], _long(kind)), kind.numpy)[
-            inverse
-        ]
+        decided = np.array([decide(place) for place in places[index]], _long(kind))
+        right[places] = stored(decided, kind, saturate=step.saturates)[inverse]
     if not with_exact or not kind.is_float:
         return Expected(right.reshape(shape), right.reshape(shape))
     with np.errstate(all="ignore"):
@@ -234,7 +238,17 @@ def _of_elements(step: FormulaStep, arrays: Sequence[np.ndarray], *, with_exact:
             for place in places[index]
         ]
         exact[places] = np.array([_to_long(d, exact.dtype) for d in decimals], exact.dtype)[inverse]
+    if is_tiny:
+        exact = _ended(exact, right, kind)
     return Expected(right.reshape(shape), exact.reshape(shape))
+
+
+def _ended(exact: np.ndarray, right: np.ndarray, kind: ElementType) -> np.ndarray:
+    """Exact values; beyond the ends of a float of 8 bits what its results are there."""
+    long = right.astype(exact.dtype)
+    with np.errstate(invalid="ignore"):
+        beyond = np.isfinite(long) & (np.abs(exact) > FLOAT_FORMATS[kind.name].largest)
+    return np.where(np.isfinite(long) & ~beyond, exact, long)
 
 
 def _of_rows(step: FormulaStep, rows: np.ndarray, reduces: bool) -> Expected:
@@ -248,9 +262,11 @@ def _of_rows(step: FormulaStep, rows: np.ndarray, reduces: bool) -> Expected:
         right.append(right_row(step.root, given, step.numbers, kind)[take])
         exact.append([_to_long(d, long) for d in exact_row(step.root, given, step.numbers, 25)[take]])
     shape = (*rows.shape[:-1], 1) if reduces else rows.shape
-    return Expected(
-        converted(np.array(right, _long(kind)), kind.numpy).reshape(shape), np.array(exact, long).reshape(shape)
-    )
+    found = stored(np.array(right, _long(kind)), kind, saturate=step.saturates)
+    values = np.array(exact, long)
+    if kind.name in FLOATS_OF_8_BITS:
+        values = _ended(values, found, kind)
+    return Expected(found.reshape(shape), values.reshape(shape))
 
 
 def _long(kind: ElementType) -> Any:
@@ -284,7 +300,7 @@ def bits_of(x: np.ndarray, *, canonical: bool = False) -> np.ndarray:
         return bits_of(parts, canonical=canonical)
     if x.dtype.name in ("int4", "uint4", "int2", "uint2"):  # of which a byte has unused bits
         return x.astype(np.int8).view(np.uint8)
-    kind = element_type_of(x.dtype)
+    kind = stored_type_of(x.dtype)
     bits = np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}")
     is_integer = kind.is_integer if kind is not None else "int" in x.dtype.name
     if canonical and not is_integer and x.dtype != bool:
@@ -326,11 +342,14 @@ def of_operator(
     parameters: Mapping[str, Any] | None = None,
     *,
     round_parameters: bool | None = None,
+    saturate: bool = True,
     name: str = "",
 ) -> Specification:
     """The specification of an operator of the catalogue, or of one's own, for tensors of one element type.
 
     ``name`` is that of files and reports, by default the one that was given.
+    ``saturate``: whether floats of 8 bits end at their largest number, as ONNX's Cast with saturate=1 does; else larger
+    results are infinities, or NaN in types that have none.
     ``round_parameters``: whether parameters are rounded to float32; by default where the element type computes in it.
 
     Raises ArgumentError for an unknown operator, DTypeError where it has no such type, ParameterError for
@@ -354,7 +373,7 @@ def of_operator(
         raise UnsupportedError(message(op.name, f"it has {len(roots)} results", "operators with one"))
     roots = with_limits(roots, stored_in(signature.inputs, signature.outputs))
     modular = op.modular and signature.is_of_integers
-    step = FormulaStep(roots[0], tuple(range(len(signature.inputs))), numbers, signature.outputs[0], modular)
+    step = FormulaStep(roots[0], tuple(range(len(signature.inputs))), numbers, signature.outputs[0], modular, saturate)
     return Specification(
         name or shown,
         "ogive",
@@ -368,26 +387,34 @@ def of_operator(
         reduces=op.reduces,
         catalogue=op.name,
         parameter_rule=FLOAT32_PARAMETERS if is_rounded else FLOAT64_PARAMETERS,
-        bind=op.bind(**values),
+        bind=None if kind.name in FLOATS_OF_8_BITS else op.bind(**values),
     )
 
 
 def _element_type(name: str, dtype: ElementType | np.dtype | type | str) -> ElementType:
     if isinstance(dtype, ElementType):
         return dtype
-    found = ELEMENT_TYPES.get(dtype) if isinstance(dtype, str) else None
+    found = stored_type(dtype) if isinstance(dtype, str) else None
     if found is None:
         try:
-            found = element_type_of(np.dtype(dtype))
+            found = stored_type_of(np.dtype(dtype))
         except TypeError:
             found = None
     if found is None:
-        raise DTypeError(message(name, f"the element type is {dtype!r}", ", ".join(ELEMENT_TYPES)))
+        raise DTypeError(
+            message(name, f"the element type is {dtype!r}", ", ".join([*ELEMENT_TYPES, *FLOATS_OF_8_BITS]))
+        )
     return found
 
 
 def _signature(op: Operator, kind: ElementType) -> Signature:
-    """The combination of types whose first number is of this type."""
+    """The combination of types whose first number is of this type. Floats of 8 bits take the place of float32."""
+    if kind.name in FLOATS_OF_8_BITS:
+        single = _signature(op, ELEMENT_TYPES["float32"])
+        inputs, outputs = (
+            [kind if t.name == "float32" else t for t in types] for types in (single.inputs, single.outputs)
+        )
+        return Signature(tuple(inputs), tuple(outputs))
     numbers = [i for i, name in enumerate(op.tensors) if name not in op.truth_inputs] or [0]
     for signature in op.signatures:
         if signature.inputs[numbers[0]] is kind:

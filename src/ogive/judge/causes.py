@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ogive.accuracy.ulp import FORMATS, units_in_one
+from ogive.accuracy.ulp import units_in_one
+from ogive.dtypes import FLOAT_FORMATS
 from ogive.errors import OgiveError
 from ogive.golden.inputs import flips, from_ranks, ranks, truths
 from ogive.golden.specification import Specification, bits_of, of_operator
@@ -141,7 +142,7 @@ def _bands(scene: _Scene) -> np.ndarray:
     x = scene.arrays[0]
     if len(scene.arrays) > 1 or not scene.spec.kind.is_float:
         return np.zeros(scene.y.shape, np.int64)
-    found: np.ndarray = bits_of(x).astype(np.int64) >> (FORMATS[scene.spec.kind.name][0] - 1)
+    found: np.ndarray = bits_of(x).astype(np.int64) >> (FLOAT_FORMATS[scene.spec.kind.name][0] - 1)
     return found
 
 
@@ -277,7 +278,7 @@ def _of_rounding(scene: _Scene) -> Iterator[_CauseCandidate]:
             "ties are rounded away from zero, not to even",
             np.where(is_tie & is_below & np.isfinite(exact), other, nearest),
         )
-        flushed = np.where(np.abs(exact) < 2.0 ** FORMATS[kind.name][1], np.copysign(0, exact), nearest)
+        flushed = np.where(np.abs(exact) < 2.0 ** FLOAT_FORMATS[kind.name][1], np.copysign(0, exact), nearest)
         yield _CauseCandidate("flush", "subnormal results are flushed to zero", flushed.astype(kind.numpy))
 
 
@@ -446,7 +447,7 @@ def _isolated(scene: _Scene) -> Cause | None:
 def _ordinary(scene: _Scene) -> np.ndarray:
     with np.errstate(all="ignore"):
         usual = np.isfinite(scene.y) & np.isfinite(scene.right) & (scene.exact != 0)
-        usual &= np.abs(scene.exact) > 2.0 ** (FORMATS[scene.spec.output.name][1] + 4)
+        usual &= np.abs(scene.exact) > 2.0 ** (FLOAT_FORMATS[scene.spec.output.name][1] + 4)
     return np.asarray(usual)
 
 
@@ -457,7 +458,7 @@ def _scale(scene: _Scene) -> Cause | None:
         return None
     ratio = scene.y[usual].astype(np.float64) / scene.exact[usual].astype(np.float64) - 1
     middle = float(np.median(ratio))
-    unit = 2.0 ** (1 - FORMATS[scene.spec.output.name][0])
+    unit = 2.0 ** (1 - FLOAT_FORMATS[scene.spec.output.name][0])
     fits = np.abs(ratio - middle) <= np.maximum(0.05 * abs(middle), unit)
     share = float(np.count_nonzero(fits)) / np.count_nonzero(scene.wrong)
     if abs(middle) < 2 * unit or share < 0.5:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ogive.accuracy.ulp import FORMATS, error_in_ulp, units_in_one
-from ogive.dtypes import ElementType
+from ogive.accuracy.ulp import error_in_ulp, units_in_one
+from ogive.dtypes import FLOAT_FORMATS, ElementType
 from ogive.golden.inputs import ranks
 from ogive.golden.specification import Expected, Specification, bits_of, python_value
 from ogive.judge.judgement import Example
@@ -105,7 +105,7 @@ def _errors(spec: Specification, result: np.ndarray, expected: Expected) -> np.n
         if edge.size:
             beyond = np.copysign(_infinity(spec.output, exact.dtype), flat[edge])
             long = np.where(np.isinf(flat[edge]), beyond, flat[edge].astype(exact.dtype))
-            largest = np.full(edge.shape, FORMATS[spec.output.name][2], exact.dtype)
+            largest = np.full(edge.shape, FLOAT_FORMATS[spec.output.name][2], exact.dtype)
             off = np.abs(long - exact[edge]) * units_in_one(largest, spec.output)
             errors[edge] = np.where(off <= 1, off, errors[edge])
     return errors.reshape(result.shape)
@@ -113,7 +113,7 @@ def _errors(spec: Specification, result: np.ndarray, expected: Expected) -> np.n
 
 def _infinity(kind: ElementType, long: np.dtype) -> Any:
     """The number that would stand where infinity does."""
-    largest = long.type(FORMATS[kind.name][2])
+    largest = long.type(FLOAT_FORMATS[kind.name][2])
     return largest + 1 / units_in_one(np.array([largest]), kind)[0]
 
 
@@ -130,7 +130,7 @@ def broken_policies(spec: Specification, evidence: Evidence) -> dict[str, np.nda
     if not spec.output.is_float:
         return {}
     result, right, off = evidence.result, evidence.expected.right, evidence.errors > 1
-    _, smallest, _ = FORMATS[spec.output.name]
+    _, smallest, _ = FLOAT_FORMATS[spec.output.name]
     with np.errstate(all="ignore"):
         nan, must_be_nan = np.isnan(result), np.isnan(right)
         infinite, must_be_infinite = np.isinf(result), np.isinf(right)
@@ -167,7 +167,7 @@ def _flushed_inputs(
             continue
         with np.errstate(invalid="ignore"):
             size = np.abs(x.astype(np.float64))
-        is_small = (size > 0) & (size < 2.0 ** FORMATS[kind.name][1])
+        is_small = (size > 0) & (size < 2.0 ** FLOAT_FORMATS[kind.name][1])
         subnormal = subnormal | is_small
         zeroed.append(np.where(is_small, np.copysign(np.zeros((), x.dtype), x), x))
     places = np.flatnonzero(subnormal & wrong)

@@ -18,7 +18,7 @@ from functools import cache
 
 import numpy as np
 
-from ogive.conversion import converted
+from ogive.conversion import converted, saturated
 from ogive.dtypes import ElementType, element_type
 from ogive.engine.computation import cast, make_ufunc
 from ogive.onnx.data_types import DATA_TYPES, DataType
@@ -100,7 +100,7 @@ def _small_floats(values: np.ndarray, wanted: DataType, saturate: bool) -> np.nd
     with np.errstate(all="ignore"):
         if saturate:
             largest = float(ml_dtypes.finfo(wanted.numpy).max)  # type: ignore[no-untyped-call]
-            values = np.clip(values, -largest, largest)
+            values = saturated(values, largest)
     return converted(values, wanted.numpy)
 
 
