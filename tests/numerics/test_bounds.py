@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,18 +12,13 @@ import pytest
 
 pytest.importorskip("flint", reason="exact values are computed with python-flint: pip install 'ogive[exact]'")
 
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.enclosure import right_result
-from ogive.expression import Format, constant, formula_node, node, walk
-from ogive.numerics.bound import UNKNOWN, Bound
+from ogive.expression import Format, constant, formula_node, walk
+from ogive.numerics.bound import UNKNOWN
 from ogive.numerics.bounded import Bounded
-from ogive.numerics.double_word import Arithmetic, DoubleWord
+from ogive.numerics.double_word import Arithmetic
 from ogive.numerics.elementary.own_errors import CORRECTED, IN_WORDS, PROMOTED
 from ogive.operations import OPERATIONS
-from ogive.passes.untested_elements import UntestedElements
-from ogive.program import Program
-from ogive.runtime.kernels import make_ufunc
-from tests.numerics.bounded_kernel import Kinds, Values, arithmetic_of, drawn, evaluated, exactly, operand
+from tests.numerics.bounded_kernel import Kinds, Values, drawn, evaluated, exactly, operand
 
 MODES = {"promoted": PROMOTED, "corrected": CORRECTED, "in words": IN_WORDS}
 ONE = sorted(set(PROMOTED) - {"atan2", "power"})
@@ -206,69 +200,6 @@ def test_arithmetic_without_bounds_has_none() -> None:
 def test_bounds_are_of_float64() -> None:
     with pytest.raises(ValueError, match="bounds are known of float64, not of f32"):
         Bounded(Format.F32)
-
-
-# ---- what is decided
-
-
-@pytest.mark.parametrize("corrected", [False, True])
-def test_a_value_near_a_tie_is_undecided(corrected: bool) -> None:
-    m = Bounded(Format.F64, goal=None if corrected else Format.F32)
-    single = ELEMENT_TYPES["float32"]
-
-    def is_undecided(value: float, relative: float) -> bool:
-        known = DoubleWord(m.number(value), error=Bound(relative=relative, largest=2.0))
-        found = m.undecided(known, single)
-        return found is not None and bool(_constant(found))
-
-    tie = 1 + 2.0**-24
-    assert is_undecided(tie, 2.0**-40)
-    assert is_undecided(tie + 2.0**-41, 2.0**-40)
-    assert not is_undecided(tie + 2.0**-38, 2.0**-40)
-    assert not is_undecided(tie, 0.0)
-    assert not is_undecided(1.0, 2.0**-40)
-
-
-def test_an_unknown_bound_decides_nothing() -> None:
-    m = Bounded(Format.F64, goal=Format.F32)
-    assert m.undecided(replace(m.wide(1.0), error=UNKNOWN), ELEMENT_TYPES["float32"]) is m.always
-
-
-def _constant(root: Any) -> Any:
-    """The value of a graph of constants, computed by a kernel."""
-    types = ELEMENT_TYPES["float32"], ELEMENT_TYPES["bool"]
-    program = Program((types[0],), (types[1],), (node("convert", (root,), None, Format.U8),))
-    return make_ufunc("constant", program)(np.float32([0.0]))[0]
-
-
-@pytest.mark.matrix(share=3)
-@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "int8", "int32"])
-@pytest.mark.parametrize("mode", ["promoted", "corrected"])
-@pytest.mark.parametrize("name", TEXTBOOK)
-def test_what_is_decided_is_correctly_rounded(name: str, mode: str, kind: str) -> None:
-    """The result and whether it is undecided, from one kernel, beside the correctly rounded result."""
-    result = ELEMENT_TYPES[kind]
-    root, x = TEXTBOOK[name](operand()), _grid(kind)
-    m = arithmetic_of(mode)
-    reals = UntestedElements(m, (ELEMENT_TYPES[x.dtype.name],))
-    undecided = m.undecided(reals.number(root), result) or node("constant", (), False, Format.BIT)
-    results = (reals.store(root, result), node("convert", (undecided,), None, Format.U8))
-    program = Program((ELEMENT_TYPES[x.dtype.name],), (result, ELEMENT_TYPES["bool"]), results)
-    stored, open_ = make_ufunc("decided", program)(x)
-    # Where the exact value is a boundary of the result everywhere, no bound decides anything.
-    assert open_.sum() < len(x) or name in ("log(exp(x)) - x", "exp(x) exp(-x)")
-    for value, got, is_open in zip(x.tolist(), stored.tolist(), open_.tolist(), strict=True):
-        if not is_open:
-            right, _ = right_result(root, (value,), {}, result)
-            assert got == right, f"{name} at {value}"
-
-
-def _grid(kind: str) -> np.ndarray:
-    if kind.startswith("int"):
-        return np.arange(-60, 60).astype(kind)
-    rng = np.random.default_rng(19)
-    x = np.concatenate([rng.normal(0, 3, 150), rng.uniform(-120, 120, 100), 2.0 ** rng.uniform(-13, 3, 50)])
-    return np.float16(x).astype(np.float32)
 
 
 @pytest.mark.matrix(share=2)

@@ -28,7 +28,6 @@ from ogive.numerics import beyond_range, ties
 from ogive.numerics.bound import EXACT, UNKNOWN, Beyond, Bound
 from ogive.numerics.double_word import Arithmetic, DoubleWord, Multiple
 from ogive.numerics.interval import EVERYTHING
-from ogive.numerics.rounded_results import normal_single_to_odd, single_to_odd, to_integer, to_odd
 from ogive.numerics.totals import Totals
 from ogive.numerics.truths import both, either, except_where
 
@@ -948,65 +947,6 @@ class Bounded(Totals):
         return either(exactly, self._exactly_zero(result, a))
 
     # ---- parts of bounds
-
-    def undecided(self, a: DoubleWord, result: ElementType) -> Expression | None:
-        """Whether values within the bound are rounded to different numbers of the element type; None for never."""
-        a = self.unscaled(a)
-        if not a.error.is_known:
-            return self.always
-        doubt = a.error.doubt
-        if a.error.is_exact:
-            return doubt
-        low, high = (self._stored(end, result) for end in self._ends(a))
-        differ = self.not_(node(ops.EQUAL, (low, high), None, Format.BIT))
-        if a.error.absolute is not None:  # a bound that is not finite excludes nothing
-            doubt = either(doubt, self.not_(self.less_(a.error.absolute, self.number(math.inf))))
-        return either(differ, doubt)
-
-    def _ends(self, a: DoubleWord) -> tuple[DoubleWord, DoubleWord]:
-        """The smallest and the largest number that the exact one may be."""
-        error = a.error
-        if not self.extended:
-            relative = error.relative * SLACK + 2.0**-52
-            if error.is_relative:  # a zero keeps its sign
-                factors = (self.number(1 - relative), self.number(1 + relative))
-                low, high = (self.mul_(a.high, factor) for factor in factors)
-                return DoubleWord(low), DoubleWord(high)
-            margin = self._plus(self._slackened(error), self.abs_(a.high), relative)
-            assert margin is not None
-            return DoubleWord(self.sub_(a.high, margin)), DoubleWord(self.add_(a.high, margin))
-        margin = self._plus(self._slackened(error), self.abs_(a.high), error.relative * SLACK + 2.0**-104)
-        assert margin is not None
-        low_part = self.low_part(a)
-        below, above = (
-            self.two_sum(a.high, self.sub_(low_part, margin)),
-            self.two_sum(a.high, self.add_(low_part, margin)),
-        )
-        return DoubleWord(*below), DoubleWord(*above)
-
-    def _slackened(self, error: Bound) -> Expression | None:
-        """The absolute part of a bound, and what its own rounding may have lost."""
-        parts = None
-        if error.absolute is not None:
-            parts = self.mul_(error.absolute, self.number(1 + 2.0**-30))
-        return parts if not error.static else self._sum_of(parts, self.number(error.static * SLACK))
-
-    def _stored(self, a: DoubleWord, result: ElementType) -> Expression:
-        """The number as a result, as an integer of the same bits."""
-        if result.is_integer:
-            return to_integer(self, a, result)
-        storage = STORAGE[result.name]
-        value = a.high
-        if a.low is not None:
-            value = to_odd(self, a.high, a.low) if storage is not Format.F64 else self.add_(a.high, a.low)
-        if storage is Format.F64:
-            return self.bits_(value)
-        if storage is Format.F32:
-            value = node(ops.CONVERT, (value,), None, Format.F32)
-        else:
-            value = normal_single_to_odd(value) if storage is Format.F16 else single_to_odd(self, value)
-            value = node(ops.CONVERT, (node(ops.CONVERT, (value,), None, storage),), None, Format.F32)
-        return node(ops.BITCAST, (value,), None, Format.I32)
 
     def without_static(self, a: DoubleWord) -> DoubleWord:
         """The number with a bound that has no static part: what that says is put into the others."""
