@@ -3,7 +3,7 @@
     python accuracy/count_misrounded.py
 
 All operators of one tensor with their default parameters in float16 and bfloat16, and some with other parameters or of
-integers, over every input. Then run accuracy/make_document.py. With python-flint it is faster.
+integers, over every input. Then run accuracy/make_document.py.
 """
 
 from __future__ import annotations

@@ -89,7 +89,13 @@ MUTANTS = (
         "            return a if",
         "accuracy/test_enclosure.py",
     ),
-    Mutant("balls: no guard bits", "balls.py", "_GUARD = 16", "_GUARD = 0", "accuracy/test_balls.py"),
+    Mutant(
+        "enclosures: ties go away from zero",
+        "enclosure.py",
+        "    whole += half > 0 or (half == 0 and whole % 2)",
+        "    whole += half >= 0",
+        "accuracy/test_enclosure.py",
+    ),
     Mutant(
         "bounds beside a run: tanh has no error",
         "accuracy/running_bound.py",

@@ -7,8 +7,7 @@ A question that `BITS` bits do not decide, and more for vast numbers, is taken a
 that may be equal are equal, a result that may be a tie is a tie. ``log(exp(x)) - x`` is 0 that way. Where all that a value
 may be is rounded to zero, its sign is looked for with fewer bits, as many as the exponents on the way ask for.
 
-Balls are python-flint's where that is installed, and else those of balls.py. Rows (`row_sum` and the like) have no rule
-here.
+Balls are python-flint's. Rows (`row_sum` and the like) have no rule here.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ogive import forking
 from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, FLOAT_FORMATS, ElementType
 from ogive.effects import Effects, Table, complete
-from ogive.errors import UnsupportedError
+from ogive.errors import UnsupportedError, needed
 from ogive.expression import Expression, Format, Operation, walk
 from ogive.limits import with_limits
 
@@ -50,7 +49,7 @@ BITS = 4096
 _FIRST_BITS = 128
 
 #: Numbers of more bits than this before the point get as many bits more, up to so many: `expm1(x) - exp(x)` at 8000. The
-#: most bits take half a second an element in balls.py, 20 ms in python-flint.
+#: most bits take 20 ms an element.
 _VAST_EXPONENT, _MOST_BITS = 2000, 1 << 14
 
 #: A value that is rounded to zero gets as many bits for its sign, and four times the bits that numbers on the way span:
@@ -72,13 +71,9 @@ _lock = forking.lock()
 
 @cache
 def _flint() -> Any:
-    """python-flint where it is installed, which is faster."""
-    try:
+    """python-flint, which is loaded for the first element that is decided."""
+    with needed("exact results", "python-flint", "python-flint", "flint"):
         import flint
-    except ImportError:
-        from ogive import balls
-
-        return balls
     return flint
 
 

@@ -20,8 +20,6 @@ from ogive.dtypes import ELEMENT_TYPES
 from ogive.formula import cosh, erf, exp, log, sinh, square_root, tanh
 from ogive.operator import operator
 
-pytest.importorskip("flint", reason="exact results need python-flint")
-
 SHORT = ("float16", "bfloat16", "float32")
 
 

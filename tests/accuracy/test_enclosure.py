@@ -2,14 +2,14 @@
 
 import math
 import random
-import sys
 from fractions import Fraction
 
+import flint
 import numpy as np
 import pytest
 
 import ogive
-from ogive import balls, enclosure
+from ogive import enclosure
 from ogive import formula as f
 from ogive.catalog import OPERATORS
 from ogive.dtypes import FLOATS, element_type
@@ -17,17 +17,6 @@ from ogive.enclosure import _rules, nearest, of_number, right_result
 from ogive.errors import UnsupportedError
 from ogive.expression import OPERATIONS, ROW_NUMBERS, Format, node
 from tests.inputs import special_values
-
-
-@pytest.fixture(autouse=True, params=["flint", "ogive.balls"])
-def arithmetic(request, monkeypatch):
-    """Python-flint, and what is used without it."""
-    module = balls if request.param == "ogive.balls" else pytest.importorskip("flint")
-    monkeypatch.setattr(enclosure, "_flint", lambda: module)
-    _rules.cache_clear()
-    yield module
-    _rules.cache_clear()
-
 
 x, y = (node("input", (), i, Format.NUMBER) for i in range(2))
 half, brain, single, double, short = map(element_type, ("float16", "bfloat16", "float32", "float64", "int16"))
@@ -208,13 +197,13 @@ def test_what_many_bits_do_not_decide_is_taken_as_exact():
 
 
 @pytest.fixture
-def bits_used(monkeypatch, arithmetic):
+def bits_used(monkeypatch):
     """The precisions at which values were rounded."""
     used = []
     plain = enclosure.rounded
 
     def rounded(*arguments):
-        used.append(arithmetic.ctx.prec)
+        used.append(flint.ctx.prec)
         return plain(*arguments)
 
     monkeypatch.setattr(enclosure, "rounded", rounded)
@@ -290,20 +279,10 @@ def test_rows_are_refused():
         right(ogive.softmax.formula()[0], 1.0)
 
 
-def test_without_python_flint(monkeypatch):
-    monkeypatch.undo()
-    monkeypatch.setitem(sys.modules, "flint", None)
-    enclosure._flint.cache_clear()
-    try:
-        assert enclosure._flint() is balls
-    finally:
-        enclosure._flint.cache_clear()
-
-
-def test_the_precision_of_others_is_left_alone(arithmetic):
-    before = arithmetic.ctx.prec
+def test_the_precision_of_others_is_left_alone():
+    before = flint.ctx.prec
     right(f.log(f.exp(x)) - x, 3.0)
-    assert arithmetic.ctx.prec == before
+    assert flint.ctx.prec == before
 
 
 BESIDE = sorted({"erf", *(row for row in OPERATIONS.values() if row.near_zero is not None)})
@@ -311,9 +290,9 @@ assert len(BESIDE) > 14
 
 
 @pytest.mark.parametrize("name", BESIDE)
-def test_values_are_on_that_side_of_their_fractions(name, arithmetic):
+def test_values_are_on_that_side_of_their_fractions(name):
     """An answer that is given without any bits is so with 400."""
-    context = arithmetic.ctx
+    context = flint.ctx
     points = [
         Fraction(sign * n, d) for sign in (1, -1) for n, d in ((1, 1), (1, 2), (99, 100), (1, 10**9), (3, 1), (9, 1))
     ]

@@ -11,8 +11,6 @@ from ogive.accuracy.misrounded import EXAMPLES, WrongResult
 from ogive.dtypes import element_type
 from ogive.errors import DTypeError, ParameterError, UnsupportedError
 
-pytest.importorskip("flint", reason="exact results need python-flint")
-
 
 def with_wrong(places, change=1):
     """The identity, with results that are off by some units in the last place."""

@@ -5,6 +5,7 @@ import math
 from fractions import Fraction
 from functools import partial
 
+import flint
 import numpy as np
 import pytest
 
@@ -15,8 +16,6 @@ from ogive.enclosure import _of_fraction, ball_of, right_result
 from ogive.enclosure import _Rules as Exact
 from ogive.expression import OPERATIONS, Format, lift, node
 from tests.inputs import CASE_IDS, CASES, operands, parameter_sets
-
-flint = pytest.importorskip("flint", reason="exact results need python-flint")
 
 x, y = (node("input", (), i, Format.NUMBER) for i in range(2))
 single = element_type("float32")

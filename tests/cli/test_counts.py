@@ -1,14 +1,11 @@
 """``ogive accuracy --count``."""
 
 import json
-import sys
 
 import pytest
 
 from tests.cli.test_commands import ogive  # noqa: F401  (a fixture)
 from tests.cli.test_own_operators import folder  # noqa: F401  (a fixture)
-
-pytest.importorskip("flint", reason="exact results need python-flint")
 
 
 def test_a_table(ogive):  # noqa: F811
@@ -76,14 +73,3 @@ def test_rows_and_counts_of_inputs(ogive):  # noqa: F811
     status, _, err = ogive("accuracy", "mul", "--count", "--exhaustive")
     assert status == 2
     assert "--exhaustive is for float32 and shorter types, and one tensor" in err
-
-
-def test_without_python_flint(ogive, monkeypatch):  # noqa: F811
-    from ogive import enclosure
-
-    monkeypatch.setitem(sys.modules, "flint", None)
-    enclosure._flint.cache_clear()
-    status, out, err = ogive("accuracy", "tanh", "--count", "--dtype", "float16")
-    enclosure._flint.cache_clear()
-    assert status == 0, err
-    assert " 0\n" in out

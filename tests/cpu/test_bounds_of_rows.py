@@ -1,5 +1,6 @@
 """The error bounds of numbers of rows and their elements, as each level says: judged by the same formulas in Arb."""
 
+import flint
 import numpy as np
 import pytest
 
@@ -13,7 +14,6 @@ from ogive.program import Program
 from ogive.runtime.kernels import make_ufunc
 from tests.cpu import test_computed_rows as computed
 
-flint = pytest.importorskip("flint", reason="needs python-flint for exact results")
 arb = flint.arb
 
 SINGLE, DOUBLE = ELEMENT_TYPES["float32"], ELEMENT_TYPES["float64"]

@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import flint
 import ml_dtypes  # noqa: F401  (registers bfloat16)
 import numpy as np
 import pytest
@@ -13,7 +14,6 @@ from ogive.dtypes import element_type
 from ogive.errors import FormulaError
 from tests.nearest import is_nearest
 
-flint = pytest.importorskip("flint", reason="needs python-flint for exact results")
 arb = flint.arb
 
 #: More bits than float64 has room for between numbers of these rows and what differs from them.

@@ -15,8 +15,6 @@ from ogive.formula import exp, log, tanh, where
 from ogive.operator import operator
 from ogive.runtime.decide import Decider
 
-pytest.importorskip("flint", reason="the last level of results needs python-flint")
-
 
 @operator
 def softplus_as_in_textbooks(x):

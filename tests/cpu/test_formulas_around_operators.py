@@ -14,8 +14,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("gmpy2", reason="the second oracle is MPFR")
-pytest.importorskip("flint", reason="enclosures of 5,000 bits take long without python-flint")
-
 from ogive.backends.target import runnable_targets
 from ogive.dtypes import element_type
 from ogive.enclosure import right_result

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import flint
 import numpy as np
 import pytest
 
 import ogive
 from ogive import formula as f
 from ogive.dtypes import ELEMENT_TYPES
-
-flint = pytest.importorskip("flint", reason="right results are balls of python-flint")
 
 #: Where exp(x) is the largest number of float32 and above, of what is left of float64, and beyond.
 PLACES = (11, 12, 88, 89, 100, 200, 720)

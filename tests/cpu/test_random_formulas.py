@@ -25,8 +25,6 @@ from ogive.passes.lower import lower
 from ogive.runtime.kernels import make_ufunc
 from tests.random_formulas import WRITTEN, X, Y, grown
 
-pytest.importorskip("flint", reason="exact results need python-flint")
-
 EXAMPLES = int(os.environ.get("OGIVE_EXAMPLES", "12"))
 DTYPES = ("float16", "bfloat16", "float32")
 

@@ -58,7 +58,6 @@ def test_accuracy(op, signature, length, width):
     errors = np.atleast_2d(error_in_ulp(result, exact, kind).T).T
     for row in np.flatnonzero((errors > LIMITS[kind.name]).any(axis=1)):
         # Next to the mean of the row the long double lacks the digits; what looks wrong is looked at exactly.
-        pytest.importorskip("flint", reason="needs python-flint for exact results")
         right = right_rows(op.formula()[0], [[float(v) for v in g[row]] for g in given], parameters, kind)
         errors[row] = error_in_ulp(result[row], np.array(right, np.longdouble), kind)
     assert errors.max() <= LIMITS[kind.name]

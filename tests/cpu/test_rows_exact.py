@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
+import flint
 import numpy as np
 import pytest
 
@@ -17,12 +18,9 @@ from ogive.engine.computation import make_ufunc
 from ogive.engine.row_formulas import reduction
 from ogive.expression import Format, node
 from ogive.passes.exact_rows import rows_with_test
+from ogive.row_enclosure import right_rows
 from ogive.row_operator import row_operator
 from ogive.runtime.kernels import make_ufunc as ufunc_of
-
-flint = pytest.importorskip("flint", reason="needs python-flint for exact results")
-
-from ogive.row_enclosure import right_rows  # noqa: E402
 
 TYPES = ("float32", "float16", "bfloat16")
 

@@ -19,8 +19,6 @@ from ogive.dtypes import ELEMENT_TYPES
 from tests.cpu.test_guards import GUARDS
 from tests.textbooks import TEXTBOOKS, judged, operands, right
 
-pytest.importorskip("flint", reason="the judge is made of python-flint's balls")
-
 DTYPES = ("float16", "bfloat16", "float32")
 
 

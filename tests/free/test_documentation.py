@@ -60,14 +60,9 @@ def test_links_in_documents_lead_somewhere(path):
 # ---- everything public
 
 
-#: Has the names of python-flint, whose documentation describes them.
-LIKE_FLINT = "ogive.balls"
-
-
 def public_modules():
     """``ogive`` and what it has one level below, without names that begin with an underscore."""
     names = ["ogive", *(f"ogive.{found.name}" for found in pkgutil.iter_modules(ogive.__path__)), "ogive.torch.nn"]
-    names.remove(LIKE_FLINT)
     modules = []
     for name in names:
         if not name.rpartition(".")[2].startswith("_"):

@@ -41,9 +41,8 @@ MAY_IMPORT = {
     "numpy_in_formulas": {"expression", "formula"},
     "trace": {"expression", "formula", "numpy_in_formulas"},
     "reference": {"error_functions", "expression", "passes", "slope_forms"},  # of passes only the forms
-    "balls": set(),
     "effects": set(),
-    "enclosure": {"balls", "effects", "expression", "limits"},
+    "enclosure": {"effects", "expression", "limits"},
     "row_enclosure": {"elementary_functions", "enclosure", "expression", "limits"},
     "differentiation": {"expression", "formula", "limits", "slopes"},
     "over_intervals": {"differentiation", "elementary_functions", "enclosure", "expression", "row_enclosure"},
@@ -401,7 +400,9 @@ os.environ["OGIVE_CACHE"] = {str(tmp_path)!r}
 import numpy as np, ogive
 ogive.celu(np.zeros(5, np.float32))
 """
-    assert "llvmlite.binding" in loaded_by(code)
+    cold = loaded_by(code)
+    assert "llvmlite.binding" in cold
+    assert "flint" not in cold  # which decides the last level
     assert "llvmlite.binding" not in loaded_by(code)
 
 

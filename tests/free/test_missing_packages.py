@@ -43,6 +43,11 @@ def test_the_command_line(package):
             ),
         ),
         (
+            "flint",
+            "import ogive; ogive.exact('exp', [1.0])",
+            "exact results: the package python-flint is not installed. Install it: pip install python-flint",
+        ),
+        (
             "mpmath",
             "from ogive import error_functions; error_functions.context()",
             "results in 300 bits: the package mpmath is not installed. Install it: pip install 'ogive[exact]'",

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("flint", reason="golden data needs python-flint")
-
 from ogive.golden.onnx_operators import all_of_onnx, of_onnx
 from ogive.golden.vectors import make
 from ogive.onnx import supported

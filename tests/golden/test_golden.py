@@ -20,9 +20,6 @@ from ogive.golden.formats import write
 from ogive.golden.inputs import choose, special_values
 from ogive.golden.specification import bits_of, of_operator
 
-pytest.importorskip("flint", reason="golden data needs python-flint")
-
-
 # ---- values
 
 

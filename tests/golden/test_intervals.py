@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-pytest.importorskip("flint", reason="exact enclosures need the package python-flint")
 pytest.importorskip("onnx", reason="models need the package onnx")
 
 from onnx import parser

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("flint", reason="the results are compared with those of python-flint's balls")
-
 import ogive
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.enclosure import right_result

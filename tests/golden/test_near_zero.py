@@ -5,8 +5,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-pytest.importorskip("flint", reason="golden data needs python-flint")
-
 import ogive
 from ogive import formula as f
 from ogive.dtypes import ELEMENT_TYPES

@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("gmpy2", reason="the second oracle is MPFR")
-pytest.importorskip("flint", reason="the first oracle is Arb")
-
 from ogive.catalog import OPERATORS
 from tests.golden.oracle import (
     CONTEXTS,

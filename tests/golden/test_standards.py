@@ -7,8 +7,6 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-pytest.importorskip("flint", reason="python-flint is not installed")
-
 import ogive
 from ogive.cli import _status
 from ogive.golden.specification import bits_of

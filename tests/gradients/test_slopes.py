@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
+import flint
 import ml_dtypes
 import numpy as np
 import pytest
@@ -21,8 +22,6 @@ from ogive.catalog import OPERATORS
 from ogive.differentiation.partials import FLAT, PARTIALS
 from ogive.enclosure import nearest
 from ogive.gradients.registered import RULES
-
-flint: Any = pytest.importorskip("flint", reason="derivatives are enclosed by python-flint: pip install 'ogive[exact]'")
 
 BITS = 4000
 

@@ -8,8 +8,6 @@ from ogive.judge import Budget, assert_conforms, judge
 from ogive.judge import judging as measuring
 from ogive.judge.subjects import of_callable
 
-pytest.importorskip("flint", reason="the judge needs python-flint")
-
 
 def right(x):
     with np.errstate(all="ignore"):

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("flint", reason="the judge needs python-flint")
-
 from ogive.judge import Budget
 from tests.judge.defects import DEFECTS
 from tests.judge.detection import cause_is_right, found_by_judge, is_caught, kernels

@@ -10,8 +10,6 @@ import pytest
 from ogive.cli import _status
 from ogive.judge import load
 
-pytest.importorskip("flint", reason="the judge needs python-flint")
-
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "judge.md").read_text(encoding="utf-8")
 

@@ -28,8 +28,6 @@ from ogive.judge.judging import _Counter, _first_guess, _sweep_step
 from ogive.judge.reports import SCHEMA, as_json
 from ogive.judge.subjects import of_callable, subject
 
-pytest.importorskip("flint", reason="the judge needs python-flint")
-
 MINE = Path(__file__).parent / "mine.py"
 
 TAIL = """

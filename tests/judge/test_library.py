@@ -18,8 +18,6 @@ from ogive.judge.library import functions_of
 from ogive.judge.reports import SCHEMA
 from ogive.judge.subjects import subject
 
-pytest.importorskip("flint", reason="the judge needs python-flint")
-
 KERNELS = Path(__file__).with_name("kernels.c")
 
 

@@ -55,7 +55,6 @@ def test_checking_a_feature_level(capsys):
 
 
 def test_finding_a_bug(capsys):
-    pytest.importorskip("flint", reason="python-flint, which has the exact results, is not installed")
     script("find_bug.py").main()
     textbook, repaired = capsys.readouterr().out.split("repaired")
     assert "cause: 1 + exp(x) loses exp(x)" in textbook
@@ -75,7 +74,6 @@ def test_training_with_an_activation_of_ones_own(capsys):
 
 
 def test_the_readme_shows_what_its_example_finds(monkeypatch):
-    pytest.importorskip("flint", reason="python-flint, which has the exact results, is not installed")
     module = script("why.py")
     monkeypatch.setattr(module, "times", lambda calls: [0.0] * len(calls))
     monkeypatch.setattr(module, "torch", None)  # other libraries' results depend on the machine

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("flint", reason="exact values are computed with python-flint: pip install 'ogive[exact]'")
-
 from ogive.expression import Format, constant, formula_node, walk
 from ogive.numerics.bound import UNKNOWN
 from ogive.numerics.bounded import Bounded

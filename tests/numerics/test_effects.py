@@ -341,7 +341,8 @@ def test_numbers_in_words_are_within_their_bounds_after_each_operation(mode: str
 
 def test_values_of_enclosures_are_right_after_each_operation() -> None:
     """Signs are right of narrow balls and of numbers beside fractions, and so are the sides that they lie on."""
-    flint = pytest.importorskip("flint")
+    import flint
+
     with flint.ctx.workprec(128):
         judge_values(flint, enclosure._Rules(is_last=False, bits=128))
 

@@ -10,9 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("flint", reason="exact values are computed with python-flint: pip install 'ogive[exact]'")
-
 from flint import arb
 
 import ogive

@@ -6,13 +6,10 @@ import math
 import random
 from typing import Any
 
+import flint
 import ml_dtypes
 import numpy as np
 import pytest
-
-pytest.importorskip("flint", reason="exact values are computed with python-flint: pip install 'ogive[exact]'")
-
-import flint
 from flint import arb
 
 from ogive.expression import Format, constant, formula_node, walk

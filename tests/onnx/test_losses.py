@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import flint
 import ml_dtypes
 import numpy as np
 import pytest
@@ -9,8 +10,6 @@ import pytest
 import ogive.onnx
 from ogive.errors import ModelError, ShapeError
 from tests.onnx.models import node_model
-
-flint = pytest.importorskip("flint", reason="the judge is Arb")
 
 KINDS = [np.dtype(t) for t in (np.float16, ml_dtypes.bfloat16, np.float32, np.float64)]
 OPERATORS = ["SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"]

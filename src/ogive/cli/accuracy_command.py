@@ -106,7 +106,7 @@ def command(
 
     --count measures no errors. It compares every result with the correctly rounded value of the formula and counts
     those that differ: the nearest number, of two equally near ones the even one; for integers, the number cut off
-    towards zero. No comparison has a tolerance. With the package python-flint it is faster. All operators but the row-wise
+    towards zero. No comparison has a tolerance. All operators but the row-wise
     ones can be counted, in every numeric type.
     """
     from ogive.catalog import OPERATORS

@@ -27,10 +27,10 @@ __all__ = ["command"]
 
 #: Everything that an answer to a report depends on, in the order in which it is asked for.
 _PACKAGES = (
-    ("needed", ("numpy", "ml_dtypes")),
+    ("needed", ("numpy", "ml_dtypes", "python-flint")),
     ("compiles", ("llvmlite",)),
     ("models", ("onnx", "onnxruntime")),
-    ("exact", ("mpmath", "python-flint")),
+    ("exact", ("mpmath",)),
     ("tensors", ("torch", "jax", "pyopencl")),
 )
 

@@ -128,7 +128,7 @@ def command(
     One tensor of 8 or 16 bits is covered completely. Longer types have special values, kinks and their neighbours,
     edges of overflow and underflow, results near a tie, tails, and random numbers. Other layouts follow: broadcasting,
     strides, no elements, odd lengths. A manifest beside the data says what it is and how it was made. No result comes
-    from a kernel. With the package python-flint it is faster.
+    from a kernel.
     """
     if standard is None:
         if version is not None:

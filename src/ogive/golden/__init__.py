@@ -4,7 +4,7 @@
 >>> ogive.golden.exact("tanh", 0.5, digits=20)
 Decimal('0.46211715726000975850')
 
-`exact`, `ulp` and `vectors` are also names of `ogive`. With python-flint (``pip install 'ogive[exact]'``) they are faster.
+`exact`, `ulp` and `vectors` are also names of `ogive`.
 """
 
 from typing import TYPE_CHECKING

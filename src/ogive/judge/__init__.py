@@ -7,7 +7,7 @@
 >>> found.within_budget, found.worst_ulp > 1000
 (False, True)
 
-`assert_conforms` is for tests; ``ogive judge`` is the command. With python-flint (``pip install 'ogive[exact]'``) it is faster.
+`assert_conforms` is for tests; ``ogive judge`` is the command.
 """
 
 from __future__ import annotations
