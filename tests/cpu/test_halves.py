@@ -80,3 +80,8 @@ def test_wrong_calls(call, error, text):
     with pytest.raises(error) as info:
         call()
     assert text in str(info.value)
+
+
+def test_an_alias_of_halves_takes_one_tensor():
+    assert_same_bits(ogive.gelu_tanh_and_mul(X), ogive.geglu(X, approximate="tanh"))
+    assert ogive.silu_and_mul is ogive.swiglu

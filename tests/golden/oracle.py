@@ -236,6 +236,7 @@ FORMULAS: dict[str, Callable[[Any], Any]] = {
     "linear": lambda x: x + 0,
     "parametric_hard_swish": lambda x: _closed(x, lambda v: _clamped(_single(1 / 6) * v + mpfr(0.5), 0, 1)),
     "parametric_softplus": _stretched_softplus,
+    "clipped_gelu": lambda x: x if gmpy2.is_nan(x) else max(mpfr(-10), min(mpfr(10), _gelu(x))),
     "hard_mish": lambda x: _closed(x, lambda v: _clamped(v + 2, 0, 2) / 2),
     "log_sigmoid": _log_logistic,
     "serf": lambda x: (
@@ -245,6 +246,7 @@ FORMULAS: dict[str, Callable[[Any], Any]] = {
     "softcap": lambda x: mpfr(0.75) * gmpy2.tanh(x / mpfr(0.75)),
     "sparse_plus": lambda x: mpfr(0) if x <= -1 else (x + 1) ** 2 / 4 if x < 1 else x,
     "sparse_sigmoid": lambda x: _clamped((x + 1) / 2, 0, 1),
+    "squared_relu": lambda x: x if gmpy2.is_nan(x) else max(mpfr(0), x) ** 2,
     "squareplus": _squareplus,
     "star_relu": lambda x: x if gmpy2.is_nan(x) else _single(0.8944) * max(mpfr(0), x) ** 2 + _single(-0.4472),
     "tanhshrink": _tanhshrink,
@@ -325,9 +327,27 @@ def _open(x: Any, gate: Callable[[Any], Any], far: float = 300.0) -> Any:
     return x * (1 - mpfr(2) ** -300) if gmpy2.is_finite(x) and x > far else gate(x)
 
 
+def _below_one(x: Any, function: Callable[[Any], Any], far: float) -> Any:
+    """A function whose size is just below 1 far out, by less than these bits hold, which decides ties and zeros."""
+    is_far = gmpy2.is_finite(x) and abs(x) > far
+    return gmpy2.copy_sign(1 - mpfr(2) ** -300, x) if is_far else function(x)
+
+
+def _clamped_swiglu(a: Any, b: Any) -> Any:
+    """y = gate * sigmoid(1.702 * gate) * (linear + 1); gate = min(a, 7), linear = max(-7, min(b, 7))."""
+    if _nan(a, b):
+        return mpfr("nan")
+    gate, linear = min(a, mpfr(7)), _clamped(b, -7, 7)
+    opened = mpfr("-0") if gmpy2.is_infinite(gate) else gate * _logistic(_single(1.702) * gate)
+    return opened * (linear + 1)
+
+
 #: Operators of several tensors, with the defaults of their parameters.
 OF_SEVERAL: dict[str, Callable[..., Any]] = {
     "swiglu": lambda a, b: _open(a, _swish) * b,
+    "clamped_swiglu": _clamped_swiglu,
+    "dyt": lambda x, weight, bias: weight * _below_one(x / 2, gmpy2.tanh, 300.0) + bias,
+    "derf": lambda x, weight, bias: weight * _below_one(x / 2 + 0, gmpy2.erf, 20.0) + bias,
     "geglu": lambda a, b: _open(a, _gelu, 40.0) * b,
     "glu": lambda a, b: a * (_logistic(b) if not b > 300 else 1 - mpfr(2) ** -300),
     "reglu": lambda a, b: (mpfr(0) if a <= 0 else a) * b,

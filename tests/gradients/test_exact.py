@@ -30,7 +30,9 @@ PARAMETERS = {
     "bias": 0.25,
     "min": -1.0,
     "max": 1.0,
+    "limit": 2.0,
     "scale": 0.75,
+    "shift": 0.25,
     "steepness": 1.5,
 }
 #: (significant bits, smallest exponent, largest number)

@@ -11,7 +11,17 @@ from ogive.errors import ArgumentError, UnsupportedError
 
 KINDS = {np.float32: TensorProto.FLOAT, np.float64: TensorProto.DOUBLE}
 X = np.array([-30.0, -5.0, -1.25, -0.5, -1e-3, 0.25, 0.75, 1.5, 2.5, 40.0])
-NUMBERS = {"alpha": 1.25, "beta": 0.75, "gamma": 1.125, "lambd": 0.5, "bias": 0.25, "min": -1.0, "max": 1.0, "cap": 2.0}
+NUMBERS = {
+    "alpha": 1.25,
+    "beta": 0.75,
+    "gamma": 1.125,
+    "lambd": 0.5,
+    "bias": 0.25,
+    "min": -1.0,
+    "max": 1.0,
+    "cap": 2.0,
+    "shift": 0.25,
+}
 
 
 def model_of(function, dtype, result=("n",), **attributes):

@@ -222,3 +222,30 @@ def test_the_table_has_every_operator_and_no_gradient():
     names = {entry.name() for entry in ogive.torch.onnx_translations()}
     assert {f"ogive::{name}" for name in ogive.catalog.OPERATORS} <= names
     assert not any("_vjp" in name for name in names)
+
+
+def test_operators_of_papers_take_few_nodes():
+    """Nodes, and the numbers of the operators."""
+
+    class Network(torch.nn.Module):
+        def forward(self, x, weight):
+            return (
+                ogive.torch.squared_relu(x),
+                ogive.torch.dyt(x, weight, weight + 1),
+                ogive.torch.derf(x, weight, weight + 2, shift=0.25),
+                ogive.torch.clamped_swiglu(x, weight, limit=2.0),
+                ogive.torch.gelu_10(x),
+            )
+
+    x, weight = torch.linspace(-12, 12, 16).reshape(2, 8), torch.linspace(-3, 3, 8)
+    model = by_ogive(Network(), (x, weight), 20)
+    kinds = [" ".join(own) for own in nodes_of_results(model)]
+    assert kinds == [
+        "Mul Relu",
+        "Add Add Mul Mul Tanh",
+        "Add Add Add Erf Mul Mul",
+        "Add Clip Min Mul Mul Mul Sigmoid",
+        "Clip Gelu",
+    ]
+    for own, wanted in zip(results(model, x, weight), Network()(x, weight), strict=True):
+        np.testing.assert_allclose(own, wanted.numpy(), rtol=3e-6, atol=1e-6)

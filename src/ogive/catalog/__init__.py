@@ -19,9 +19,10 @@ _MODULES = {
         "thresholded_relu"
     ),
     "more_activations": (
-        "hard_mish log_sigmoid serf snake softcap sparse_plus sparse_sigmoid squareplus star_relu tanhshrink xielu"
+        "clipped_gelu derf dyt hard_mish log_sigmoid serf snake softcap sparse_plus sparse_sigmoid squared_relu "
+        "squareplus star_relu tanhshrink xielu"
     ),
-    "gated": "geglu glu reglu",
+    "gated": "clamped_swiglu geglu glu reglu",
     "rowwise": "cross_entropy hardmax log_softmax logmeanexp logsumexp softmax softmin sparsemax",
     "normalisation": (
         "batch_normalization layer_normalization lp_normalization mean_variance_normalization rms_normalization "

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ogive.catalog import OPERATORS, load
+from ogive.catalog.glu_halves import OfHalves
 from ogive.operator import Operator
 
 __all__ = ["ALIASES", "Alias", "Own", "by_name", "named", "written_call"]
@@ -67,6 +68,9 @@ ALIASES: dict[str, Alias] = {
             "div": "divide true_divide",
             "equal": "eq",
             "exp": "exponential",
+            "clamped_swiglu": "swiglu_oai",
+            "clipped_gelu": "gelu_10",
+            "geglu": "gelu_and_mul",
             "greater": "gt",
             "greater_or_equal": "ge greater_equal",
             "hard_swish": "hardswish hard_silu",
@@ -83,7 +87,9 @@ ALIASES: dict[str, Alias] = {
             "pow": "power",
             "sigmoid": "expit logistic",
             "softsign": "soft_sign",
+            "squared_relu": "relu2 relu_squared square_relu",
             "sub": "subtract",
+            "swiglu": "silu_and_mul",
             "swish": "silu",
             "tanhshrink": "tanh_shrink",
             "trunc": "fix",
@@ -91,6 +97,7 @@ ALIASES: dict[str, Alias] = {
     ),
     "fast_gelu": _TANH_GELU,
     "gelu_tanh": _TANH_GELU,
+    "gelu_tanh_and_mul": Alias("geglu", {"approximate": "tanh"}),
     "hard_shrink": _HARD_SHRINK,
     "hard_tanh": _HARD_TANH,
     "hardshrink": _HARD_SHRINK,
@@ -146,7 +153,8 @@ def _bound(name: str, alias: Alias, base: Operator) -> Operator:
         return function
 
     constraints = {p.name: p.constraint for p in base.parameters}
-    return Operator(
+    kind = OfHalves if isinstance(base, OfHalves) else Operator
+    return kind(
         written(base.function),
         lambda _: base.signatures,
         {value.name: constraints[key] for key, value in alias.values.items() if isinstance(value, Own)},

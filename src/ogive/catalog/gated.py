@@ -6,7 +6,26 @@ from typing import Any, Literal
 
 from ogive.catalog import activations
 from ogive.catalog.glu_halves import of_halves
-from ogive.formula import isnan, where
+from ogive.formula import isnan, maximum, minimum, where
+from ogive.signature import NOT_NEGATIVE
+
+
+@of_halves(constraints={"limit": NOT_NEGATIVE})
+def clamped_swiglu(a: Any, b: Any, *, alpha: Any = 1.702, limit: Any = 7.0, bias: Any = 1.0) -> Any:
+    """Gated linear unit with limits: ``swish(min(a, limit), alpha) * (max(-limit, min(b, limit)) + bias)``, rounded once.
+
+    The gate is the first tensor, or the first half. It has no lower limit; where it is -inf the result is a zero. The
+    weights of gpt-oss have gates and linear parts in turn: give them as tensors, ``x[..., ::2], x[..., 1::2]``.
+
+    Special cases (b = 2): nan -> nan; 0 -> 0; -0 -> -0; -inf -> -0; -largest -> -0; inf -> formula; largest -> formula.
+
+    >>> clamped_swiglu([1.0, 100.0], [2.0, -100.0])
+    array([  2.5373873 , -41.99971877])
+
+    Source: OpenAI gpt-oss (2025), arXiv 2508.10925; ClampedSwiGLU of NVIDIA's TransformerEngine.
+    """
+    gate = minimum(a, limit)
+    return activations.gated(gate, alpha * gate) * (maximum(minimum(b, limit), -limit) + bias)
 
 
 @of_halves()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from ogive.dtypes import FLOATS
 from ogive.errors import ArgumentError, ParameterError, ShapeError, message
 from ogive.operator import Operator
-from ogive.signature import Signature, in_order
+from ogive.signature import Constraint, Signature, in_order
 
 __all__ = ["OfHalves", "of_halves"]
 
@@ -79,10 +79,12 @@ class OfHalves(Operator):
         return array[(*before, slice(None, length // 2))], array[(*before, slice(length // 2, None))]
 
 
-def of_halves(*, onnx: str | None = None) -> Callable[[Callable[..., Any]], OfHalves]:
+def of_halves(
+    *, onnx: str | None = None, constraints: Mapping[str, Constraint] | None = None
+) -> Callable[[Callable[..., Any]], OfHalves]:
     """Make an operator of a formula of two tensors."""
 
     def signatures(tensors: tuple[str, ...]) -> Iterable[Signature]:
         return [Signature((t,) * len(tensors), (t,)) for t in in_order(FLOATS)]
 
-    return lambda function: OfHalves(function, signatures, {}, onnx=onnx)
+    return lambda function: OfHalves(function, signatures, constraints or {}, onnx=onnx)

@@ -9,10 +9,56 @@ from __future__ import annotations
 from typing import Any
 
 from ogive import formula as f
+from ogive.catalog import activations
 from ogive.formula import where
 from ogive.limits import at_infinities
 from ogive.operator import operator
 from ogive.signature import NONZERO, NOT_NEGATIVE
+
+
+@operator
+def clipped_gelu(x: Any, *, min: Any = -10.0, max: Any = 10.0) -> Any:
+    """GELU between two numbers: ``min(max, max(min, gelu(x)))``.
+
+    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> 10; -inf -> -0; largest -> 10; -largest -> -0; smallest ->
+    formula; -smallest -> formula.
+
+    >>> clipped_gelu([-8.0, 1.0, 20.0])
+    array([-4.97676846e-15,  8.41344746e-01,  1.00000000e+01])
+
+    Source: gelu_10 of Hugging Face's Transformers; H. Wu and others, "Integer Quantization" (2020), arXiv 2004.09602.
+    """
+    return f.minimum(f.maximum(activations.gelu.function(x), min), max)
+
+
+@operator
+def derf(x: Any, weight: Any, bias: Any, *, alpha: Any = 0.5, shift: Any = 0.0) -> Any:
+    """Dynamic error function in the place of a normalisation: ``weight * erf(alpha * x + shift) + bias``.
+
+    Special cases (weight = 2, bias = 0.5): nan -> nan; 0 -> 0.5; -0 -> 0.5; inf -> 2.5; -inf -> -1.5; largest -> 2.5;
+    -largest -> -1.5; smallest -> 0.5; -smallest -> 0.5.
+
+    >>> derf([-1.0, 0.0, 4.0], [1.0, 1.0, 2.0], [0.0, 0.5, 0.0])
+    array([-0.52049988,  0.5       ,  1.99064453])
+
+    Source: M. Chen and others, "Stronger Normalization-Free Transformers" (2025), arXiv 2512.10938.
+    """
+    return weight * f.erf(alpha * x + shift) + bias
+
+
+@operator
+def dyt(x: Any, weight: Any, bias: Any, *, alpha: Any = 0.5) -> Any:
+    """Dynamic tanh in the place of a normalisation: ``weight * tanh(alpha * x) + bias``.
+
+    Special cases (weight = 2, bias = 0.5): nan -> nan; 0 -> 0.5; -0 -> 0.5; inf -> 2.5; -inf -> -1.5; largest -> 2.5;
+    -largest -> -1.5; smallest -> 0.5; -smallest -> 0.5.
+
+    >>> dyt([-1.0, 0.0, 4.0], [1.0, 1.0, 2.0], [0.0, 0.5, 0.0])
+    array([-0.46211716,  0.5       ,  1.92805516])
+
+    Source: J. Zhu and others, "Transformers without Normalization" (2025), arXiv 2503.10622.
+    """
+    return weight * f.tanh(alpha * x) + bias
 
 
 @operator
@@ -123,6 +169,22 @@ def sparse_sigmoid(x: Any) -> Any:
     Source: JAX sparse_sigmoid, Keras sparse_sigmoid.
     """
     return f.maximum(f.minimum(0.5 * x + 0.5, 1), 0)  # which one operation rounds
+
+
+@operator
+def squared_relu(x: Any) -> Any:
+    """Squared rectifier: ``max(0, x)**2``.
+
+    Special cases: nan -> nan; 0 -> 0; -0 -> 0; inf -> inf; -inf -> 0; largest -> inf; -largest -> 0; smallest -> 0;
+    -smallest -> 0.
+
+    >>> squared_relu([-1.0, 3.0])
+    array([0., 9.])
+
+    Source: D. So and others, "Primer" (2021), arXiv 2109.08668.
+    """
+    positive = where(x <= 0, 0, x)
+    return positive * positive
 
 
 @operator(constraints={"b": NOT_NEGATIVE})

@@ -16,6 +16,7 @@ from ogive.catalog.more_activations import tanhshrink
 from ogive.catalog.normalisation import distance, mean_of_row
 from ogive.catalog.rowwise import log_softmax
 from ogive.differentiation.partials import (
+    bell,
     exp_bend,
     gate_slope,
     gelu_slope,
@@ -96,6 +97,15 @@ def _part_of_power_of_two(a: Any, b: Any) -> Any:
 def _scaled_tanh_beta(x: Any, *, alpha: Any, beta: Any) -> Any:
     u = beta * x
     return alpha * with_limit(u, f.copy_sign(0, x), x * tanh_slope(u))
+
+
+def _dyt_alpha(x: Any, weight: Any, bias: Any, *, alpha: Any) -> Any:
+    return _scaled_tanh_beta(x, alpha=weight, beta=alpha)
+
+
+def _derf_alpha(x: Any, weight: Any, bias: Any, *, alpha: Any, shift: Any) -> Any:
+    u = alpha * x + shift
+    return weight * with_limit(u, f.copy_sign(0, x), 2 / f.square_root(f.pi) * x * bell(u))
 
 
 def _snake(x: Any, *, alpha: Any) -> Any:
@@ -348,6 +358,8 @@ RULES: dict[str, dict[str, Rule]] = {
     "celu": {"x": lambda x, *, alpha: where(x > 0, 1, f.exp(x / alpha)), "alpha": _celu_alpha},
     "clamp": {"x": _clamp, "min": _clamp_min, "max": _clamp_max},
     "clip": {"x": _clip, "min": _clip_min, "max": _clip_max},
+    "derf": {"alpha": _derf_alpha},
+    "dyt": {"alpha": _dyt_alpha},
     "fmax": {"a": _part_of_fmax, "b": lambda a, b: where((a >= b) | f.isnan(b), 0, 1)},
     "fmin": {"a": lambda a, b: _part_of_fmax(-a, -b), "b": lambda a, b: where((a <= b) | f.isnan(b), 0, 1)},
     "gelu": {"x": gelu_slope},

@@ -12,7 +12,6 @@ from ogive.gradients.registered import register
 from ogive.operator import operator
 
 __all__ = [
-    "clipped_gelu",
     "hardshrink",
     "hardsigmoid",
     "hardtanh",
@@ -26,12 +25,6 @@ __all__ = [
 def softplus(x: Any, *, beta: Any = 1.0, threshold: Any = 20.0) -> Any:
     """Smooth rectifier: ``log(1 + exp(beta * x)) / beta`` where beta * x <= threshold, x elsewhere."""
     return where(beta * x > threshold, x, OPERATORS["softplus"](x, steepness=beta))
-
-
-@operator
-def clipped_gelu(x: Any, *, min: Any, max: Any) -> Any:  # noqa: A002
-    """GELU within bounds: ``min(max(GELU(x), min), max)``."""
-    return OPERATORS["clamp"](OPERATORS["gelu"](x), min=min, max=max)
 
 
 @operator

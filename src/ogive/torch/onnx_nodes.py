@@ -245,12 +245,42 @@ def _clipped_gelu(writer: _NodeWriter, x: Value, *, min: float, max: float) -> V
     return _clip(writer, _gelu_of_opset(writer, x), min=min, max=max) if min <= max else None
 
 
+def _scaled(writer: _NodeWriter, x: Value, factor: float) -> Value:
+    return x if factor == 1 else writer.Mul(_number(writer, factor, x), x)
+
+
+def _derf(writer: _NodeWriter, x: Value, weight: Value, bias: Value, *, alpha: float, shift: float) -> Value:
+    moved = _scaled(writer, x, alpha)
+    moved = writer.Add(moved, _number(writer, shift, x)) if shift else moved
+    return writer.Add(writer.Mul(weight, writer.Erf(moved)), bias)
+
+
+def _squared_relu(writer: _NodeWriter, x: Value) -> Value:
+    positive = writer.Relu(x)
+    return writer.Mul(positive, positive)
+
+
+def _clamped_swiglu(
+    writer: _NodeWriter, a: Value, b: Value, *, alpha: float, limit: float, bias: float
+) -> Value | None:
+    linear = _clip(writer, b, min=-limit, max=limit)
+    if linear is None:
+        return None
+    gate = writer.Min(a, _number(writer, limit, a))
+    moved = writer.Add(linear, _number(writer, bias, b)) if bias else linear
+    return writer.Mul(_swish(writer, gate, alpha=alpha), moved)
+
+
 #: Operators of the standard with conditions on shapes: their forms check them.
 FORMED = ("Clip", "PRelu")
 
 _OF_CATALOGUE: dict[str, Callable[..., Value | None]] = {
     "clamp": _clip,
+    "clamped_swiglu": _clamped_swiglu,
     "clip": _clip_by_tensors,
+    "clipped_gelu": _clipped_gelu,
+    "derf": _derf,
+    "dyt": lambda w, x, weight, bias, *, alpha: w.Add(w.Mul(weight, w.Tanh(_scaled(w, x, alpha))), bias),
     "geglu": lambda w, a, b, *, approximate: w.Mul(_gelu_of_opset(w, a, approximate), b),
     "gelu": _gelu,
     "glu": lambda w, a, b: w.Mul(a, w.Sigmoid(b)),
@@ -262,6 +292,7 @@ _OF_CATALOGUE: dict[str, Callable[..., Value | None]] = {
     "reglu": lambda w, a, b: w.Mul(w.Relu(a), b),
     "rms_normalization": _rms_normalization,
     "shrink": _shrink,
+    "squared_relu": _squared_relu,
     "softmin": lambda w, x: w.Softmax(w.Neg(x), axis=-1),
     "swiglu": lambda w, a, b, *, alpha: w.Mul(_swish(w, a, alpha=alpha), b),
     "swish": _swish,
@@ -271,7 +302,6 @@ _OF_CATALOGUE: dict[str, Callable[..., Value | None]] = {
 #: By the function of the formula, so that all contracts have the same form.
 FORMS: dict[Any, Callable[..., Value | None]] = {
     **{OPERATORS[name].function: form for name, form in _OF_CATALOGUE.items()},
-    formulas.clipped_gelu.function: _clipped_gelu,
     formulas.hardshrink.function: _hardshrink,
     formulas.hardsigmoid.function: lambda w, x: w.HardSigmoid(x, alpha=1 / 6, beta=0.5),
     formulas.hardtanh.function: _clip,

@@ -168,7 +168,7 @@ class QuickGELU(torch.nn.Module):
 class ClippedGELU(torch.nn.Module):
     """``ClippedGELU(min, max)``: ``min(max(GELU(x), min), max)``, rounded once."""
 
-    _function = wrap(formulas.clipped_gelu)
+    _function = wrap(OPERATORS["clipped_gelu"])
 
     def __init__(self, min: float, max: float) -> None:  # noqa: A002
         super().__init__()
