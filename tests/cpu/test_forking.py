@@ -404,6 +404,8 @@ def may_fork_here(*, in_worker=False):
 
 def calls(decide, repetitions=1):
     f = make_ufunc("f", replace(chain(retried=False), decide=decide))
+    may_fork[0] = False
+    f(np.full(64, 11, "f4"))  # the repair has code, so that the worker leaves nothing to the caller
     for repetition in range(repetitions):
         x = 12 + 64 * repetition + (np.arange(1 << 21, dtype="f4") // 32768)  # so Python is asked 64 times, by both threads
         x[:4096] = 1  # the first ones are computed before the rest is shared out
@@ -501,30 +503,59 @@ print(calls(decide))
     assert run(FORK_INSIDE_A_CALL + code) == (0, "[0]", "")
 
 
-@pytest.mark.parametrize("short_call", [False, True], ids=["", "after a short call"])
-@pytest.mark.parametrize("operator", ["ogive.operator(lambda x: x * ogive.sigmoid(x * 1.375))", "ogive.tanh"])
-def test_all_that_a_shared_call_may_need_has_code_before(operator, short_call):
-    """Compiling runs much Python, which may fork. The repair that takes a retry's place in short calls needs no code."""
-    code = f"""
+#: Takes down which thread compiles which kernel of a chain: True for the caller's.
+NOTED = """
 from ogive.runtime import kernels
 ogive.set_num_threads(2)
-later = []
-made = kernels.make_kernel
-def make_kernel(*arguments, **keywords):
-    kernel = made(*arguments, **keywords)
-    if not keywords.get("is_first", True):
-        later.append(kernel)
-    return kernel
-kernels.make_kernel = make_kernel
-prepared = lambda: [kernel.prepared for kernel in later]
-x = np.random.default_rng(0).standard_normal(1 << 20, dtype="f4")
-f = {operator}
-if {short_call}:
-    f(x[:8192])
-f(np.zeros(1 << 20, "f4"))  # no element is undecided
-before = prepared()
-f(x)
-(row,) = ogive.runtime.statistics()
-print(any(before), prepared() == before, min(row.retried, row.repaired) > 0)
+caller, compiled = threading.get_ident(), []
+kept_or_made = kernels.kept_or_made
+def noted(*arguments, **keywords):
+    compiled.append(threading.get_ident() == caller)
+    return kept_or_made(*arguments, **keywords)
+kernels.kept_or_made = noted
+f = ogive.operator(lambda x: x * ogive.sigmoid(x * 1.375))
+f(np.zeros(16, "f4"))
 """
-    assert run(code) == (0, "True True True", "")
+
+
+def test_a_shared_call_compiles_what_its_elements_ask_for():
+    code = f"""
+{NOTED}
+f(np.zeros(1 << 20, "f4"))  # no element is undecided
+first = len(compiled)
+f(np.random.default_rng(0).standard_normal(1 << 20, dtype="f4"))
+(row,) = ogive.runtime.statistics()
+print(first, len(compiled) > first, all(compiled), row.retried + row.repaired > 0)
+"""
+    assert run(code) == (0, "1 True True True", "")
+
+
+@pytest.mark.parametrize("in_place", [False, True], ids=["", "in place"])
+@pytest.mark.parametrize("number", ["87.5", "0.7", "-3e-39"])
+def test_workers_leave_undecided_elements_to_the_caller_until_there_is_code(number, in_place):
+    """Only the worker's share has any, few or many, and its end, which no block fills; a handler of the caller forks meanwhile."""
+    code = f"""
+{NOTED}
+parent, children = os.getpid(), []
+def fork_here(*_):
+    if os.getpid() == parent:
+        pid = os.fork()
+        children.append(pid)
+        if pid == 0:
+            signal.alarm(20)
+signal.signal(signal.SIGALRM, fork_here)
+x = np.zeros((1 << 21) + 5, "f4")
+x[1 << 20 :] = np.linspace(1, 1.25, (1 << 20) + 5, dtype="f4") * np.float32({number})
+signal.setitimer(signal.ITIMER_REAL, 0.02)
+y = f(x, out=x.copy() if {in_place} else None)
+signal.setitimer(signal.ITIMER_REAL, 0)
+ogive.set_num_threads(1)
+right = (y == f(x)).all()
+if os.getpid() != parent:
+    os._exit(not right)
+print(right, all(compiled), len(compiled) > 1, set(statuses(children)) <= {{0}})
+"""
+    code = code.replace("x.copy() if True else None", "x.copy()").replace("x.copy() if False else None", "None")
+    if in_place:
+        code = code.replace("y = f(x, out=x.copy())", "y = x.copy(); f(y, out=y)")
+    assert run(code) == (0, "True True True True", "")

@@ -18,6 +18,7 @@ typedef struct {
     npy_intp chunk; /* elements that are staged at a time */
     int contiguous;
     _Bool streams; /* outputs, which are contiguous, are written past the caches */
+    npy_intp tail[2]; /* what no block fills, of pieces */
 } range_context;
 
 /* Elements [begin, end) through buffers. Operands that are contiguous are used where they lie, but for the
@@ -94,7 +95,7 @@ static void run_range(void *opaque, intptr_t begin, intptr_t end) {
 
 /* The ranges that a thread takes. Where a kernel has a repair, undecided elements of several are computed together. */
 static void run_pieces(void *opaque, ogive_pieces *pieces) {
-    const range_context *context = opaque;
+    range_context *context = opaque;
     if (context->contiguous && context->call->kernel->repair != NULL) {
         npy_intp tail[2] = {0, 0};
         ogive_fp_state saved = ogive_fp_enter();
@@ -103,8 +104,9 @@ static void run_pieces(void *opaque, ogive_pieces *pieces) {
             ogive_stream_end();
         }
         ogive_fp_leave(saved);
-        if (tail[0] < tail[1]) {
-            run_range(opaque, tail[0], tail[1]);
+        if (tail[0] < tail[1]) { /* the last of all elements: the caller computes them */
+            context->tail[0] = tail[0];
+            context->tail[1] = tail[1];
         }
         return;
     }
@@ -163,7 +165,7 @@ static void run_elements(char **args, npy_intp count, const npy_intp *steps, Ogi
 
 static void run_call(ogive_call *call, char **args, npy_intp count, const npy_intp *steps, int may_depend) {
     const OgiveKernel *kernel = call->kernel;
-    range_context context = {call, args, steps, 0, 1, 0};
+    range_context context = {call, args, steps, 0, 1, 0, {0, 0}};
     context.chunk = kernel->staged;
     int contiguous_outputs = 1;
     for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
@@ -196,7 +198,11 @@ static void run_call(ogive_call *call, char **args, npy_intp count, const npy_in
         context.streams = streams && head >= 0;
     }
     /* Pieces fill whole lines of the cache, so that no two threads write to one. */
-    ogive_take_in_pool(call, run_pieces, &context, count, kernel->parallel_threshold / 2, OGIVE_ELEMENTS_OF_LINES);
+    ogive_take_in_pool(call, run_pieces, &context, count, kernel->parallel_threshold / 2, OGIVE_ELEMENTS_OF_LINES,
+                       context.contiguous && kernel->repair != NULL);
+    if (context.tail[0] < context.tail[1]) {
+        run_range(&context, context.tail[0], context.tail[1]);
+    }
 }
 
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {

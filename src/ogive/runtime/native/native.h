@@ -230,12 +230,16 @@ ogive_kernel_function ogive_kernel_resolve(OgiveKernel *kernel);
 typedef struct ogive_pieces ogive_pieces;
 
 /* repair.c: one call of a kernel's loop. */
+struct ogive_left;
+
 typedef struct {
     OgiveKernel *kernel;
     ogive_kernel_function function;
     const OgiveLoopData *loop;
     npy_intp total;                /* elements of the call */
     _Atomic(PyObject *) failure;   /* the first exception of any thread */
+    int may_leave;                 /* whether workers may leave undecided elements to the caller */
+    _Atomic(struct ogive_left *) left; /* those elements, until the caller has computed them */
 } ogive_call;
 
 /* Computes `count` elements, whole blocks, as `function` does, and again what it could not decide of the first `valid`. */
@@ -277,12 +281,13 @@ void ogive_count(OgiveKernel *kernel, npy_intp elements);
 void ogive_raise(ogive_call *call);
 /* Counts calls of this thread that failed: callers without a Python thread of their own find no exception (xla.c). */
 extern OGIVE_THREAD_LOCAL int ogive_failures;
-/* `ogive_pool_run` and `ogive_pool_take` of a part of a call: with the code of the whole chain, and without the interpreter's
- * lock, which threads may need to repair. */
+/* `ogive_pool_run` and `ogive_pool_take` of a part of a call: without the interpreter's lock, which threads may need to repair, and
+ * with the code of the whole chain, unless workers may leave undecided elements to the caller (`may_leave`): those of
+ * `ogive_compute_pieces` alone, whose results lie where they stay. */
 void ogive_run_in_pool(ogive_call *call, void (*function)(void *, intptr_t, intptr_t), void *context, intptr_t count,
                        intptr_t grain, intptr_t unit);
 void ogive_take_in_pool(ogive_call *call, void (*function)(void *, ogive_pieces *), void *context, intptr_t count,
-                        intptr_t grain, intptr_t unit);
+                        intptr_t grain, intptr_t unit, int may_leave);
 
 /* elements.c, rows.c: each a PyUFuncGenericFunction whose data is an OgiveLoopData. */
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
@@ -356,6 +361,7 @@ int ogive_pool_take(ogive_pieces_function function, void *context, intptr_t coun
 /* How many threads a job of the calling thread may use: its own number, else that of the process. */
 #define OGIVE_MAX_THREADS 1024
 int ogive_pool_size(void);
+int ogive_pool_is_worker(void); /* whether the calling thread is */
 void ogive_pool_resize(int threads); /* of the process; from 1 to OGIVE_MAX_THREADS */
 int ogive_pool_own_size(void);
 void ogive_pool_resize_own(int threads); /* of the calling thread; 0: that of the process again */

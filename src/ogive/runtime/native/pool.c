@@ -473,6 +473,8 @@ int ogive_pool_run(ogive_range_function function, void *context, intptr_t count,
     return ogive_pool_take(run_ranges, &job, count, grain, unit);
 }
 
+int ogive_pool_is_worker(void) { return is_worker; }
+
 int ogive_pool_size(void) { return own_thread_limit > 0 ? own_thread_limit : atomic_load(&thread_limit); }
 
 void ogive_pool_resize(int threads) { atomic_store(&thread_limit, threads); }

@@ -8,6 +8,7 @@
  * (rows.c).
  */
 #include "native.h"
+#include "../../backends/floating_point.h"
 #include "streaming.h"
 
 #include <stdlib.h>
@@ -190,10 +191,20 @@ ogive_kernel_function ogive_repair_function(ogive_call *call, OgiveKernel *repai
 
 /* ---- sharing out ------------------------------------------------------------------------------ */
 
-/* Whether all kernels of the chain have code. Python runs in the middle of a job as little as possible: there it may fork, and
- * then the caller does the rest alone. `last` needs none: it takes the place of a retry that has no code. */
-static int has_chain(ogive_call *call) {
-    for (OgiveKernel *kernel = call->kernel->repair; kernel != NULL; kernel = kernel->repair) {
+/* Whether all kernels from this one on have code, where none is compiled. */
+static int is_compiled(const OgiveKernel *kernel) {
+    for (; kernel != NULL; kernel = kernel->repair) {
+        if (atomic_load_explicit(&kernel->function, memory_order_acquire) == NULL) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The same, where they are compiled. Python runs in the middle of a job as little as possible: there it may fork, and
+ * then the caller does the rest alone. */
+static int compile_chain(ogive_call *call, OgiveKernel *kernel) {
+    for (; kernel != NULL; kernel = kernel->repair) {
         if (ogive_repair_function(call, kernel) == NULL) {
             return 0;
         }
@@ -220,17 +231,21 @@ static void end_job(ogive_call *call, PyThreadState *saved, int is_whole) {
 
 void ogive_run_in_pool(ogive_call *call, ogive_range_function function, void *context, intptr_t count, intptr_t grain,
                        intptr_t unit) {
-    if (ogive_pool_size() < 2 || has_chain(call)) {
+    if (ogive_pool_size() < 2 || compile_chain(call, call->kernel->repair)) {
         PyThreadState *saved = begin_job(call);
         end_job(call, saved, ogive_pool_run(function, context, count, grain, unit));
     }
 }
 
+static void compute_left(ogive_call *call);
+
 void ogive_take_in_pool(ogive_call *call, ogive_pieces_function function, void *context, intptr_t count, intptr_t grain,
-                        intptr_t unit) {
-    if (ogive_pool_size() < 2 || has_chain(call)) {
+                        intptr_t unit, int may_leave) {
+    call->may_leave = may_leave;
+    if (may_leave || ogive_pool_size() < 2 || compile_chain(call, call->kernel->repair)) {
         PyThreadState *saved = begin_job(call);
         end_job(call, saved, ogive_pool_take(function, context, count, grain, unit));
+        compute_left(call);
     }
 }
 
@@ -332,7 +347,26 @@ static OgiveKernel *next_of(const level *work) {
     return is_missing && atomic_load_explicit(&work->call->kernel->counts.repaired, memory_order_relaxed) < CHUNK ? last : next;
 }
 
-/* Whether elements can be gathered: the next kernel has code, or the call has the exception. */
+/* Whether elements wait for the caller, which alone compiles while work is shared out: a worker that compiled, or waited for the
+ * compiler, would hold up a fork of the caller. */
+static int must_leave(const level *work, const OgiveKernel *next) {
+    return work->call->may_leave && ogive_pool_is_worker() && !is_compiled(next);
+}
+
+/* Gives an empty heap the buffers of its kernel's operands, of so many elements. */
+static void make_room(ogive_heap *found, npy_intp room) {
+    const OgiveKernel *next = found->next;
+    char *cursor = found->memory;
+    found->at_once = 0;
+    found->count = 0;
+    found->room = room < OGIVE_MOST_GATHERED ? room : OGIVE_MOST_GATHERED;
+    for (int k = 0; k < next->inputs + next->outputs; ++k) {
+        found->buffers[k] = cursor;
+        cursor += found->room * next->itemsizes[k];
+    }
+}
+
+/* Whether elements can be gathered: the next kernel has code, or the caller will see to it, or the call has the exception. */
 static int has_heap(const level *work, ogive_heap *found) {
     OgiveKernel *next = next_of(work);
     for (int k = next->inputs; k < next->inputs + work->kernel->outputs; ++k) {
@@ -345,25 +379,127 @@ static int has_heap(const level *work, ogive_heap *found) {
     if (found->next != NULL) {
         return 1;
     }
-    if (ogive_repair_function(work->call, next) == NULL) {
+    const int leaves = must_leave(work, next);
+    if (!leaves && ogive_repair_function(work->call, next) == NULL) {
         return 0;
     }
-    found->next = next;
-    found->at_once = 0;
-    found->count = 0;
-    found->room = next->staged < OGIVE_MOST_GATHERED ? next->staged : OGIVE_MOST_GATHERED;
-    char *cursor = found->memory;
-    for (int k = 0; k < next->inputs + next->outputs; ++k) {
-        found->buffers[k] = cursor;
-        cursor += found->room * next->itemsizes[k];
+    npy_intp room = next->staged;
+    if (leaves) { /* nobody knows the block yet, which divides this */
+        for (room = OGIVE_MOST_GATHERED; room > OGIVE_STAGING_BYTES / next->bytes; room /= 2) {
+        }
     }
+    found->next = next;
+    make_room(found, room);
     return 1;
+}
+
+/* ---- undecided elements that workers leave to the caller ---------------------------------------- */
+
+/* Gathered elements: their places in the results, then the operands, one after the other. */
+struct ogive_left {
+    struct ogive_left *after;
+    OgiveKernel *kernel, *next;
+    char *results[OGIVE_MAX_OPERANDS];
+    npy_intp count;
+    npy_intp places[];
+};
+
+/* Marks that elements could not be left: there was no memory for them. */
+static struct ogive_left no_memory;
+
+static void leave(const level *work, ogive_heap *found) {
+    const OgiveKernel *next = found->next;
+    const npy_intp count = found->count;
+    size_t bytes = sizeof(struct ogive_left) + (size_t)count * sizeof(npy_intp);
+    for (int k = 0; k < next->inputs; ++k) {
+        bytes += (size_t)(count * next->itemsizes[k]);
+    }
+    struct ogive_left *left = malloc(bytes), *after = atomic_load(&work->call->left);
+    found->count = 0;
+    if (left != NULL) {
+        left->kernel = work->kernel;
+        left->next = found->next;
+        left->count = count;
+        memcpy(left->results, found->results, sizeof left->results);
+        memcpy(left->places, found->places, (size_t)count * sizeof(npy_intp));
+        char *cursor = (char *)(left->places + count);
+        for (int k = 0; k < next->inputs; ++k) {
+            const size_t size = (size_t)(count * next->itemsizes[k]);
+            memcpy(cursor, found->buffers[k], size);
+            cursor += size;
+        }
+    }
+    do {
+        if (after == &no_memory) {
+            free(left);
+            return;
+        }
+        if (left != NULL) {
+            left->after = after;
+        }
+    } while (!atomic_compare_exchange_weak(&work->call->left, &after, left == NULL ? &no_memory : left));
+    while (left == NULL && after != NULL) { /* nobody computes these any more */
+        struct ogive_left *gone = after;
+        after = after->after;
+        free(gone);
+    }
+}
+
+/* Computes them, when all workers have ended. */
+static void compute_left(ogive_call *call) {
+    struct ogive_left *left = atomic_exchange(&call->left, NULL);
+    if (left == NULL) {
+        return;
+    }
+    const ogive_fp_state saved = ogive_fp_enter();
+    ogive_heap *found = left == &no_memory ? NULL : malloc(sizeof *found);
+    if (found == NULL) {
+        PyGILState_STATE lock = PyGILState_Ensure();
+        PyErr_NoMemory();
+        keep_failure(call);
+        PyGILState_Release(lock);
+        left = left == &no_memory ? NULL : left;
+    }
+    while (left != NULL) {
+        struct ogive_left *after = left->after;
+        const level work = {call, left->kernel, call->function, NULL, 0, 0, 0, 0, 0};
+        const char *inputs[OGIVE_MAX_OPERANDS];
+        const char *cursor = (const char *)(left->places + left->count);
+        for (int k = 0; k < left->next->inputs; ++k) {
+            inputs[k] = cursor;
+            cursor += left->count * left->next->itemsizes[k];
+        }
+        const int is_possible = found != NULL && compile_chain(call, left->next);
+        for (npy_intp done = 0; is_possible && done < left->count; done += found->count) {
+            const npy_intp rest = left->count - done;
+            found->next = left->next;
+            make_room(found, left->next->staged);
+            memcpy(found->results, left->results, sizeof found->results);
+            const npy_intp some = rest < found->room ? rest : found->room;
+            memcpy(found->places, left->places + done, (size_t)some * sizeof(npy_intp));
+            for (int k = 0; k < left->next->inputs; ++k) {
+                const npy_intp size = left->next->itemsizes[k];
+                memcpy(found->buffers[k], inputs[k] + done * size, (size_t)(some * size));
+            }
+            found->count = some;
+            empty_heap(&work, found);
+            found->count = some;
+        }
+        free(left);
+        left = after;
+    }
+    free(found);
+    ogive_fp_leave(saved);
 }
 
 /* Has the next kernel compute what was gathered, and puts the results into place. */
 static void empty_heap(const level *work, ogive_heap *found) {
     ogive_call *call = work->call;
     OgiveKernel *next = found->next;
+    if (must_leave(work, next)) {
+        leave(work, found);
+        return;
+    }
     ogive_counts *counts = &call->kernel->counts;
     const npy_intp count = found->count, padded = (count + next->block - 1) / next->block * next->block;
     const ogive_kernel_function function = atomic_load_explicit(&next->function, memory_order_acquire);
@@ -481,7 +617,7 @@ static void retry_chunk(const level *work, OgiveKernel *next, npy_intp at, npy_i
  * there are results. */
 static void gather(const level *work, ogive_heap *found, npy_intp at, npy_intp count, npy_intp valid, const flags *of) {
     OgiveKernel *next = found->next;
-    const int may_retry = ogive_is_retry(next, work->kernel) && count % next->block == 0;
+    const int may_retry = ogive_is_retry(next, work->kernel) && !must_leave(work, next) && count % next->block == 0;
     const npy_intp share = valid / RETRIED_SHARE, most = may_retry ? (share < FEW ? FEW : share) : valid;
     uint16_t among[CHUNK + 1];
     npy_intp flagged = find_flagged(of, most, among);
@@ -634,6 +770,11 @@ void ogive_end_tiles(ogive_call *call, ogive_heap *found, _Bool streams) {
     }
 }
 
+/* Whether this worker has left a full heap, or others have left some: each takes memory. */
+static int left_many(const level *work, const ogive_heap *found) {
+    return found->next != NULL && atomic_load(&work->call->left) != NULL && must_leave(work, found->next);
+}
+
 void ogive_compute_pieces(ogive_call *call, void *const *pointers, ogive_pieces *pieces, _Bool streams, npy_intp tail[2]) {
     OgiveKernel *kernel = call->kernel;
     const _Bool in_place = is_in_place(kernel, pointers);
@@ -650,6 +791,9 @@ void ogive_compute_pieces(ogive_call *call, void *const *pointers, ogive_pieces 
         if (whole_end < end) {
             tail[0] = whole_end;
             tail[1] = end;
+        }
+        if (left_many(&work, &found)) { /* others take what is left of the job */
+            break;
         }
     }
     if (found.next != NULL && found.count > 0) {
