@@ -41,7 +41,6 @@ __all__ = [
     "right_result",
     "rounded",
     "to_decimal",
-    "undecided_rules",
 ]
 
 #: An element that is undecided at this precision is taken as exact, where no number on the way is vast.
@@ -893,11 +892,6 @@ def _decided(compute: Callable[[Any], Any], accept: Callable[[Any, bool], Any], 
 def _rules(is_last: bool, bits: int, looks: bool = False) -> _Rules:
     """To make them takes as long as some nodes. ``looks``: whether numbers on the way are looked at."""
     return _Rules(is_last, bits)
-
-
-def undecided_rules() -> _Rules:
-    """Rules that take nothing in doubt as exact, for balls of any radius."""
-    return _rules(False, 64)
 
 
 def _log2_of(end: Any) -> int:

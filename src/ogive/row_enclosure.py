@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cmp_to_key, lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from ogive.enclosure import Negligible, Undecided, decided, of_number, rounded, 
 from ogive.expression import REDUCTIONS, Expression, Operation, walk
 from ogive.limits import with_limits
 
-__all__ = ["Common", "Domain", "Rows", "exact_row", "right_row", "right_rows", "right_total"]
+__all__ = ["Common", "Rows", "exact_row", "right_row", "right_rows", "right_total"]
 
 
 def right_row(
@@ -148,31 +148,6 @@ def _row(
     return Rows(rules, rows, parameters).value(root, wanted)
 
 
-class Domain(Protocol):
-    """The meaning of nodes where the values are enclosures, or intervals."""
-
-    def leaf(self, n: Expression, value: Any) -> Any:
-        """The value of an operand, a parameter or a constant."""
-
-    def number(self, value: Any) -> Any:
-        """That of a number."""
-
-    def applied(self, operation: Operation, operands: Sequence[Any]) -> Any:
-        """The value of a node, settled."""
-
-    def rule(self, operation: Operation) -> Callable[..., Any]:
-        """The result of a kind of node for values."""
-
-    def settled(self, value: Any) -> Any:
-        """A value of which rules have made all that they make."""
-
-    def holds(self, truth: Any) -> bool:
-        """Whether a truth value is true, where that is decided."""
-
-    def order(self, a: Any, b: Any) -> int | None:
-        """-1, 0 or 1; None where one of them is NaN."""
-
-
 class Common:
     """The numbers that a row has one of."""
 
@@ -189,11 +164,11 @@ def _nodes(root: Expression) -> tuple[tuple[Expression, ...], frozenset[Expressi
 
 
 class Rows:
-    """The values of formulas over rows, in a domain. A row of one element is what the others have one of."""
+    """The values of formulas over rows, by the rules of enclosures. A row of one element is what the others have one of."""
 
     def __init__(
         self,
-        domain: Domain,
+        domain: Any,
         rows: Sequence[Sequence[Any]],
         parameters: Mapping[str, float],
         alike: Sequence[int] | None = None,

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +10,9 @@ import pytest
 from ogive import formula as f
 from ogive.catalog import OPERATORS
 from ogive.dtypes import ELEMENT_TYPES
-from ogive.enclosure import exact_value
 from ogive.errors import OgiveError, UnsupportedError
 from ogive.expression import Format, node
 from ogive.near_zero import leading_of
-from ogive.over_intervals import enclosed_over
 from ogive.reference import compiled_error_function, evaluate, evaluate_exactly, to_long_double
 
 FLOAT32 = ELEMENT_TYPES["float32"]
@@ -52,21 +47,16 @@ def test_the_leading_term_of_a_deep_formula() -> None:
     assert term.coefficients == {False: 1501.0, True: -1501.0}
 
 
-def test_intervals_refuse_with_errors_of_ogive() -> None:
+def test_leading_terms_refuse_with_errors_of_ogive() -> None:
     """Also isinf, whose formula has a NaN, and isfinite, which is a truth value."""
     tried = 0
     for op in OPERATORS.values():
         numbers = {p.name: float(p.default) if isinstance(p.default, int | float) else 1.0 for p in op.parameters}
-        (*roots,) = op.formula()
-        for root in roots:
-            for box in ((Fraction(1, 3), Fraction(2, 3)), (Fraction(-1), Fraction(1)), (Fraction(2), Fraction(2))):
-                tried += 1
-                with contextlib.suppress(OgiveError):
-                    enclosed_over(root, [box] * len(op.tensors), numbers)
-            if len(op.tensors) == 1:
-                with contextlib.suppress(OgiveError):
-                    leading_of(root, numbers, (FLOAT32, FLOAT32))
-    assert tried > 300
+        for root in op.formula() if len(op.tensors) == 1 else ():
+            tried += 1
+            with contextlib.suppress(OgiveError):
+                leading_of(root, numbers, (FLOAT32, FLOAT32))
+    assert tried > 70
 
 
 def test_a_branch_of_nan_that_is_not_taken_leaves_the_term() -> None:
@@ -74,18 +64,6 @@ def test_a_branch_of_nan_that_is_not_taken_leaves_the_term() -> None:
     plain = leading_of(f.tanh(X), {}, (FLOAT32, FLOAT32))
     assert plain is not None
     assert leading_of(guarded, {}, (FLOAT32, FLOAT32)) == plain
-
-
-@pytest.mark.parametrize(
-    "function",
-    [f.exp2, f.log2, f.log10, f.cbrt, f.erfinv, f.log_ndtr, f.logistic],
-    ids=lambda function: function.__name__,
-)
-def test_intervals_take_the_rules_of_enclosures(function: Callable[..., Any]) -> None:
-    low, high = enclosed_over(function(X), [(Fraction(1, 4), Fraction(1, 2))], {})
-    ends = [exact_value(function(X), [end], {}) for end in (0.25, 0.5)]
-    assert low <= Fraction(ends[0]) < Fraction(ends[1]) <= high
-    assert high - low < 2 * (Fraction(ends[1]) - Fraction(ends[0]))
 
 
 # ---- the reference evaluator against itself: its fast forms against 300 bits
