@@ -136,7 +136,7 @@ class FloatFormat(NamedTuple):
     precision: int
     """Significant bits."""
     smallest_exponent: int
-    """That of the smallest normal number."""
+    """The exponent of the smallest normal number."""
     largest: float
     """The largest finite number."""
 
@@ -186,5 +186,5 @@ def stored_type(name: str) -> ElementType | None:
 
 
 def stored_type_of(dtype: np.dtype) -> ElementType | None:
-    """The same of a NumPy dtype."""
+    """The element type of a NumPy dtype."""
     return element_type_of(dtype) or FLOATS_OF_8_BITS.get(dtype.name)

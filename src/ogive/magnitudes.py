@@ -57,7 +57,7 @@ class Rough(NamedTuple):
     apart: Array
     """``log2`` of how far apart both are at most, relative to that number; -inf where they are equal."""
     may_be_zero: Array
-    """Where a number with a known sign may be zero, with that sign."""
+    """The condition that a number with a known sign may be zero, with that sign."""
 
     @property
     def is_nan(self) -> Array:
@@ -73,12 +73,12 @@ class Rough(NamedTuple):
 
     @property
     def is_unknown(self) -> Array:
-        """Where it may even be NaN or infinite."""
+        """The condition that it may even be NaN or infinite."""
         return (self.sign == 0) & np.isposinf(self.high)
 
     @property
     def is_number(self) -> Array:
-        """Where it is finite, not zero, and has a known sign."""
+        """The condition that it is finite, not zero, and has a known sign."""
         return (self.sign != 0) & ~(self.may_be_zero | self.is_nan | self.is_zero | self.is_infinite)
 
 

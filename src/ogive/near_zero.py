@@ -164,7 +164,7 @@ def _rounded(high: np.ndarray, low: np.ndarray, exponent: np.ndarray, kind: Any)
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Where two arrays have the same bits."""
+    """The elements at which two arrays have the same bits, as truth values."""
     form = f"u{a.dtype.itemsize}"
     return np.asarray(a.view(form) == b.view(form))
 

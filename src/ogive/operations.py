@@ -67,7 +67,7 @@ class Operation(str):
     in_formulas: Rule | None = None
     in_programs: Rule | None = None
     result: Literal["operand", "truth", "attribute"] = "operand"
-    """Where the format of the result comes from: the last operand, a truth value, or the constructor."""
+    """The source of the result's format: the last operand, a truth value, or the constructor."""
     symbol: str = ""
     """How people write it, ``+``; empty for a call by its name."""
     of_truths: Operation | None = None
@@ -138,7 +138,7 @@ class Operation(str):
 
     @property
     def stages(self) -> Literal["formula", "primitive", "both"]:
-        """Where it may stand: in formulas, in primitive graphs, or in both."""
+        """The graphs that may have it: formulas, primitive graphs, or both."""
         if self.in_formulas is None:
             return "primitive"
         return "formula" if self.in_programs is None else "both"

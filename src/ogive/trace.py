@@ -235,7 +235,7 @@ def _error(name: str, function: Callable[..., Any], text: str, error: BaseExcept
 
 
 def _place(function: Callable[..., Any], traceback: TracebackType | None) -> str:
-    """Where the formula went wrong: the file, the line and what it says."""
+    """The place at which the formula went wrong: the file, the line and its text."""
     code = getattr(function, "__code__", None)
     if not isinstance(code, CodeType):
         return "It is no function of Python"

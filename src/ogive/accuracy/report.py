@@ -28,7 +28,7 @@ class Findings:
 
     operator: str
     parameters: dict[str, Any]
-    """Those that are not the defaults."""
+    """The parameters that are not the defaults."""
     dtype: str
     by: str = "ogive"
     """The origin of the results: Ogive's, a peer's, with its version, or those of a function of this name."""

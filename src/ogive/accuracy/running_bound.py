@@ -138,7 +138,7 @@ class BoundRules:
         return isinstance(a.bound, float) and a.bound == 0
 
     def known(self, a: Estimated) -> Any:
-        """Where the sign is known."""
+        """The condition that the sign is known."""
         return a.sign_is_known | (np.abs(a.value) > a.bound * SLACK)
 
     def huge(self, a: Estimated) -> Any:
@@ -313,7 +313,7 @@ class BoundRules:
     # ---- comparisons
 
     def order(self, a: Estimated, b: Estimated) -> tuple[Any, Any, Any]:
-        """Where a < b for sure, where a > b for sure, and where they are equal or one of them NaN for sure."""
+        """Three conditions: a < b for sure; a > b for sure; a = b, or one of them NaN, for sure."""
         x, y = a.value, b.value
         if self.is_exact(a) and self.is_exact(b):
             return x < y, x > y, ~((x < y) | (x > y))
@@ -533,7 +533,7 @@ class Enclosed(NamedTuple):
     right: np.ndarray
     """The correctly rounded results."""
     known: np.ndarray
-    """Where these are known."""
+    """The elements whose results are known, as truth values."""
     value: np.ndarray
     """The results in float64 or long double, as computed."""
     bound: np.ndarray

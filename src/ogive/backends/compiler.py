@@ -83,6 +83,6 @@ def object_code(source: str, target: Target, level: int = LEVEL) -> bytes:
 
 
 def assembly(source: str, target: Target) -> str:
-    """The same as text for people."""
+    """The machine code as text for people."""
     with no_fork:
         return str(_machine(target).emit_assembly(_parsed(source)))

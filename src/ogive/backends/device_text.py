@@ -73,7 +73,7 @@ def _words(dialect: Dialect) -> KernelWords:
 
 
 def _places(long: str, read: Sequence[int]) -> list[str]:
-    """Where the elements of the operands lie that are read."""
+    """The places of the operands' elements that are read."""
     if not read:
         return []
     starts = ", ".join(f"at{k} = layout[1 + dims + (dims + 1) * {k}]" for k in read)

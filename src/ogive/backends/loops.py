@@ -32,7 +32,7 @@ class Loop:
     width: int
     """Elements of a turn."""
     begin: str
-    """Where it begins: the limit of the loop before it."""
+    """Its beginning: the limit of the loop before it."""
     after: str
     """The block after it."""
     group: int = 1

@@ -22,12 +22,12 @@ MOST_AHEAD = 16
 
 
 def finding_slot(program: Program, stage: int) -> int:
-    """Where in a row's record the findings of a stage begin: behind those of the stages before it."""
+    """The slot of a row's record at which a stage's numbers begin: behind those of the stages before it."""
     return first_finding(program) + 2 * sum(len(s.reductions) for s in program.stages[:stage])
 
 
 def mark_slot(program: Program) -> int:
-    """Where in a row's record the last stage says in how many elements a result is undecided."""
+    """The slot of a row's record with the number of undecided elements, which the last stage counts."""
     return finding_slot(program, len(program.stages)) + MOST_AHEAD
 
 
@@ -48,7 +48,7 @@ class Work:
     reductions: tuple[Reduction, ...]
     """The numbers that a row is reduced to; behind the stages the number of undecided elements, if elements are."""
     slot: int
-    """Where in a row's record that is left."""
+    """The slot of a row's record for these numbers."""
     stored: tuple[tuple[int, Expression], ...]
     """(operand, value) of elements."""
     of_rows: tuple[tuple[int, Expression], ...]

@@ -46,7 +46,7 @@ def _convert(e: Writer, n: Expression, a: str) -> str:
 
 
 def _half_to_single(e: Writer, a: str) -> str:
-    """Where the processor cannot: shift into place and let a multiplication fix the exponent, subnormals too."""
+    """Software for processors that cannot: shift into place and let a multiplication fix the exponent, subnormals too."""
     u32, f32 = Format.U32, Format.F32
     bits = e.cast("zext", e.cast("bitcast", a, Format.F16, Format.U16), Format.U16, u32)
     magnitude = e.binary("and", u32, bits, e.literal(u32, 0x7FFF))
@@ -61,7 +61,7 @@ def _half_to_single(e: Writer, a: str) -> str:
 
 
 def _single_to_half(e: Writer, a: str) -> str:
-    """Where the processor cannot. Normal results: integer rounding; subnormal ones: a float addition rounds."""
+    """Software for processors that cannot. Normal results: integer rounding; subnormal ones: a float addition rounds."""
     u32, f32 = Format.U32, Format.F32
     bits = e.cast("bitcast", a, f32, u32)
     sign = e.binary("lshr", u32, e.binary("and", u32, bits, e.literal(u32, 0x80000000)), e.literal(u32, 16))

@@ -36,7 +36,7 @@ class Tuning:
     long_program: int
     """Programs of more instructions take half as many: they compile faster, and are short of registers anyway."""
     long_program_of_doubles: int
-    """The same where results are float64."""
+    """The length of such a program where results are float64."""
     bytes_fetched_ahead: int
     """Software prefetch: how far ahead of their use inputs are prefetched."""
     bytes_from_afar: int

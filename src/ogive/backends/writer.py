@@ -35,7 +35,7 @@ def natural_alignment(form: Format) -> int:
 
 
 def first_finding(program: Program) -> int:
-    """Where in a row's record the findings of the stages begin: behind the parameters and the row's length."""
+    """The slot of a row's record at which the stages' numbers begin: behind the parameters and the row's length."""
     return program.parameter_count + 1
 
 
@@ -239,7 +239,7 @@ class Writer:
         return self.shuffled(form, value, "poison", width, range(start, start + count))
 
     def taken_apart(self, form: Format, value: str, lanes: int) -> list[str]:
-        """The same lanes in parts of so many."""
+        """The lanes in parts of so many."""
         if self.block == lanes:
             return [value]
         return [self.slice(form, value, self.block, start, lanes) for start in range(0, self.block, lanes)]

@@ -42,7 +42,7 @@ class Clipping(Operator):
         return super()._trace(*self.rewritten(args, keywords))
 
     def rewritten(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The same call in the formula's way."""
+        """The call in the formula's way."""
         raise NotImplementedError
 
     def _taken_apart(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, list[Any], dict[str, Any]]:

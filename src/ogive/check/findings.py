@@ -27,7 +27,7 @@ class Finding(NamedTuple):
     """One operator of a model."""
 
     place: str
-    """Where it is: what messages call the node, or the path in the JSON file"""
+    """Its place: what messages call the node, or the path in the JSON file"""
     operator: str
     """As the model calls it"""
     directml: str | None

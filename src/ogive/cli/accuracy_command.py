@@ -218,7 +218,7 @@ class Measurement:
         return samples if self.is_sampled else (1 << self.kind.bits) // stride
 
     def file(self, save: Path) -> Path:
-        """Where the results of a library are kept, of Ogive or of a peer."""
+        """The file of a library's results, of Ogive or of a peer."""
         return save / f"{self.by}.csv"
 
     def kept(self, save: Path) -> ErrorReport | None:

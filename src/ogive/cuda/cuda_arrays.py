@@ -61,7 +61,7 @@ def on_cuda(tensor: Any) -> bool:
 
 
 def placed_array(subject: str, name: str, array: Any) -> tuple[Placed, int]:
-    """Where an array lies, and on which device. Work that its library has on another stream is waited for."""
+    """The address of an array, and its device. Work that its library has on another stream is waited for."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
         return _of_torch(subject, name, array)

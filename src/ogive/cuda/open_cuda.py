@@ -72,7 +72,7 @@ class Device:
         return is_array(value)
 
     def placed(self, subject: str, name: str, array: Any) -> Placed:
-        """Where an array lies. Refuses one of another device."""
+        """The address of an array. Refuses one of another device."""
         placed, number = placed_array(subject, name, array)
         if number != self.number:
             raise ArgumentError(message(subject, f"{name} lies on cuda:{number}", f"arrays of {self.name}"))

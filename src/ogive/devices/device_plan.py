@@ -45,7 +45,7 @@ class Device(Protocol):
         """Whether this is an array of the device's library."""
 
     def placed(self, subject: str, name: str, array: Any) -> Placed:
-        """Where an array lies. Refuses one that lies elsewhere."""
+        """The place of an array. Refuses one that lies elsewhere."""
 
     def wrapped(self, placed: Placed) -> Any:
         """The memory there as an array of the device's library."""
@@ -74,7 +74,7 @@ def _is_packed(placed: Placed) -> bool:
 
 
 class _Step(NamedTuple):
-    """A call on the device: what it does with the memory of roots, which it makes, and which nothing needs afterwards."""
+    """One launch: the buffers that it reads, writes and frees."""
 
     run: Callable[[Driver, Mapping[Hashable, Placed], list[Any] | None], None]
     reads: tuple[Hashable, ...]

@@ -88,7 +88,7 @@ class DeviceCall(ABC):
 
     @abstractmethod
     def placed(self, name: str, array: Any) -> Placed:
-        """Where an array lies."""
+        """The place of an array."""
 
     @abstractmethod
     def wrapped(self, placed: Placed) -> Any:
@@ -145,7 +145,7 @@ class DeviceCall(ABC):
         self.order = (*(d for d in self.order if d != place), place)
 
     def _operand(self, k: int, tensor: Any) -> tuple[Placed, ElementType]:
-        """Where an operand lies, and its own element type."""
+        """The place of an operand, and its own element type."""
         wanted, name = self.signature.inputs[k], self.operator.tensors[k]
         if not isinstance(tensor, Placed):
             value = np.atleast_1d(self._number(k, tensor))

@@ -87,7 +87,7 @@ class Placed(NamedTuple):
     start: int = 0
 
     def broadcast(self, shape: tuple[int, ...]) -> Placed:
-        """The same for a kernel over this shape."""
+        """The operand as a kernel over this shape reads it."""
         missing = len(shape) - len(self.shape)
         own = (0 if n == 1 else stride for n, stride in zip(self.shape, self.strides, strict=True))
         return self._replace(shape=shape, strides=(*(0,) * missing, *own))
@@ -131,7 +131,7 @@ class Computing(NamedTuple):
     parameters: Sequence[float]
     on_host: OnHost
     ahead: list[Any] | None = None
-    """Where it is given, nothing is read: it gets the counters of open elements, which are left as they are."""
+    """If given, it gets the counters of open elements, and nothing is read; they are left as they are."""
 
     @property
     def numbers(self) -> list[Any]:
@@ -284,7 +284,7 @@ def _layout(driver: Driver, shape: tuple[int, ...], operands: Sequence[Placed]) 
 
 
 def _merged(shape: tuple[int, ...], steps: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
-    """The same elements in fewer dimensions: two become one where every operand goes on after a row as within it."""
+    """The operands in fewer dimensions: two become one where every operand goes on after a row as within it."""
     dims: list[int] = []
     found: list[list[int]] = [[] for _ in steps]
     for d, size in enumerate(shape):

@@ -34,7 +34,7 @@ _ALIGNMENT = CONSTANTS["DML_TEMPORARY_BUFFER_ALIGNMENT"]
 
 
 class NodeOperand(NamedTuple):
-    """Where an operand of a node comes from, and how the node sees it."""
+    """The source of an operand of a node, and how the node sees it."""
 
     area: Literal["input", "constant", "node"]
     number: int
@@ -79,7 +79,7 @@ class Plan(NamedTuple):
 
     calls: tuple[Call, ...]
     places: Mapping[int, int]
-    """Where the result of a node lies in the temporary resource"""
+    """The offset of a node's result in the temporary resource"""
     temporary_size: int
     persistent: Mapping[int, tuple[int, int]]
     """For each input that is bound at initialisation: its offset in the persistent resource, and its size"""
@@ -151,7 +151,7 @@ def _number(array: Hashable) -> int:
 
 
 def _schedule(groups: Sequence[FusionGroup], nodes: Sequence[KernelNode]) -> Schedule:
-    """Where the results lie that other groups read: in the temporary resource."""
+    """The offsets of results that other groups read, in the temporary resource."""
     read = {value.array for group in groups for value in group.inputs}
     tasks = []
     for group in groups:
@@ -190,7 +190,7 @@ def _source(value: ArrayValue) -> Location:
 
 
 def _targets(value: ArrayValue, outputs: Sequence[int], places: Mapping[int, int]) -> list[Location]:
-    """Where the result of a node goes: to outputs, and to the temporary resource if other groups read it."""
+    """The places of a node's result: outputs, and the temporary resource if other groups read it."""
     number, view = _number(value.array), _view(value)
     found = [Location("output", index, view) for index, node in enumerate(outputs) if node == number]
     return [*found, Location("node", number, view)] if number in places else found
@@ -236,7 +236,7 @@ def device_plan(
     outputs: Sequence[View],
     persistent: Region | None = None,
 ) -> DevicePlan | None:
-    """The same for a device; None before inputs that are bound at initialisation are. Inputs go by ``input_name``."""
+    """The plan for a device; None before inputs that are bound at initialisation are. Inputs go by ``input_name``."""
     made = _named_calls(plan, inputs, outputs, persistent)
     return None if made is None else DevicePlan(subject, driver, *made)
 

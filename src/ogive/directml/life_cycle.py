@@ -73,7 +73,7 @@ class Operator(DeviceChild):
         return accepted_operator, (self._device, self.desc), {"_name": self._name, "_private": dict(self._private)}
 
     def hazards(self) -> Hazards:
-        """Where the operator documents in-place execution."""
+        """The operator documents in-place execution."""
         facts = self.desc.FACTS
         names = [member.name for member in facts.inputs]
         return Hazards(frozenset(map(names.index, facts.in_place)), facts.in_place_at_once)

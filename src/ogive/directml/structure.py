@@ -96,7 +96,7 @@ class Structure:
         refuse(type(self).__name__, what, allowed, way_out, member=member)
 
     def replace(self: _S, **changes: Any) -> _S:
-        """The same with other values for some members.
+        """A copy with other values for some members.
 
         >>> import ogive.directml as dml
         >>> dml.DML_SCALE_BIAS(Scale=2.0, Bias=1.0).replace(Bias=0.0)

@@ -32,7 +32,7 @@ class ModelDispatchable(Protocol):
 
     @property
     def place(self) -> DocumentPlace:
-        """Where it is defined."""
+        """The place of its definition."""
 
     @property
     def note(self) -> str:
@@ -170,7 +170,7 @@ def _made(place: DocumentPlace, resource: Resource) -> Resource:
 
 
 def _target(place: DocumentPlace, folder: Path) -> Path:
-    """Where a file goes: inside the folder for outputs."""
+    """The path of a file inside the folder for outputs."""
     with opened(place):
         target = (folder / place.text()).resolve()
     if not target.is_relative_to(folder) or target == folder:

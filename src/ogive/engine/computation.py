@@ -68,7 +68,7 @@ class Compilable(Protocol):
 
     @property
     def key(self) -> Hashable:
-        """The same exactly for computations of one identity, in this process and while they live; found faster."""
+        """A key that computations of one identity share, in this process and while they live; found faster."""
 
     @property
     def program(self) -> Program:
@@ -311,7 +311,7 @@ def programs(steps: Iterable[tuple[Compilable, tuple[int, ...]]]) -> list[tuple[
 
 
 def under(computation: C, accuracy: str) -> C:
-    """The same computation under another accuracy contract; what has none stays as it is."""
+    """The computation under another accuracy contract; one without a contract stays as it is."""
     if isinstance(computation, Formula):
         return replaced(computation, accuracy=accuracy)
     if isinstance(computation, Fused):

@@ -342,7 +342,7 @@ class _Planner:
         return _Views(view.calls), False, (self._slot(view.root),), outputs, (place,), released
 
     def _place(self, output: Output) -> tuple[Any, ...]:
-        """Where an array lies, as the native plan reads it: in the workspace, in a new array, or where a function put it."""
+        """The place of an array, as the native plan reads it: the workspace, a new array, or a function's result."""
         name, shape, dtype, strides = output
         if name not in self.placed:
             return ("own",)

@@ -56,7 +56,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Schedule:
-    """Where temporary arrays lie, and when arrays are not needed any more."""
+    """The places of temporary arrays, and when arrays are not needed any more."""
 
     offsets: Mapping[Hashable, int]
     """The offset of each temporary array, in the workspace."""
@@ -155,12 +155,12 @@ class Temporary(NamedTuple):
     strides: tuple[int, ...] | None = None
     """None: packed."""
     inside: int = 0
-    """Where its first element lies, from the offset on."""
+    """The place of its first element, from the offset on."""
 
 
 @dataclass(frozen=True)
 class BatchWorkspace:
-    """The same for batches of any length: what one item needs, so many times."""
+    """The workspace of batches of any length: what one item needs, so many times."""
 
     size: int
     """The size of one item; like the offsets a multiple of the alignment."""

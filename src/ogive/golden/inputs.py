@@ -238,7 +238,7 @@ def _category(step: FormulaStep) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def bits_equal(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Where two arrays of one type have the same bits."""
+    """The elements at which two arrays of one type have the same bits, as truth values."""
     unsigned = f"u{a.dtype.itemsize}"
     same: np.ndarray = np.ascontiguousarray(a).view(unsigned) == np.ascontiguousarray(b).view(unsigned)
     return same

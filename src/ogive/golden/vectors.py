@@ -201,7 +201,7 @@ LENGTHS = (0, 1, 3, 7, 17, 33, 65)
 
 
 def _layouts(specification: Specification, chosen: Chosen, seed: int) -> Iterator[Case]:
-    """The same elements in other layouts: what is expected does not change with it."""
+    """Cases of the same elements in other layouts, with the same expected results."""
     generator = np.random.default_rng(seed + 1)
     some = generator.integers(0, chosen.arrays[0].size, 256)
     flat = [x[some] for x in chosen.arrays]

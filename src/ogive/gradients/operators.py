@@ -189,7 +189,7 @@ def _wanted(operator: Operator, wrt: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _derived(operator: Operator, what: tuple[str, ...], make: Callable[[Operator], Operator]) -> Operator:
-    """The same object for the same question. The operator keeps it, so that both go together.
+    """One object for one question. The operator keeps it, so that both go together.
 
     A derivative is made of the operator that the module names, and has the contract of the one that was given.
     """

@@ -58,7 +58,7 @@ class _Made(NamedTuple):
     number: int
     length: int
     start: int
-    """Where the first input begins, in bytes from a multiple of 64."""
+    """The beginning of the first input, in bytes from a multiple of 64."""
     positions: np.ndarray
     places: np.ndarray
     bad: np.ndarray
@@ -419,7 +419,7 @@ def _of_calls(e: _Elements, is_wrong: np.ndarray) -> Iterator[tuple[str, np.ndar
 
 
 def _of_elements(e: _Elements) -> Iterator[tuple[str, np.ndarray]]:
-    """Where in a call results may be, the plainest first."""
+    """The places of wrong results in a call, the plainest first."""
     position, length, bad = e.position, e.length, e.bad
     behind = length - 1 - position
     for k in (2, 4, 8, 16, 32, 64) if np.unique(length[bad]).size > 2 else ():

@@ -1,4 +1,4 @@
-"""Where errors come from: candidates that are computed and compared, and patterns of the errors.
+"""The causes of errors: candidates that are computed and compared, and patterns of the errors.
 
 A candidate is another computation: a row of `suspects.SUSPECTS`, the formula with other parameters or in a shorter
 type, or another way of rounding. It explains a wrong result if it is at most a quarter as far from it as the right

@@ -126,7 +126,7 @@ def _wrong(spec: Specification, result: np.ndarray, right: np.ndarray) -> np.nda
 
 
 def broken_policies(spec: Specification, evidence: Evidence) -> dict[str, np.ndarray]:
-    """Where each policy is broken. But for signs, a result breaks a policy only if it is off by more than 1 ULP."""
+    """The elements that break each policy. But for signs, a result breaks a policy only if it is off by more than 1 ULP."""
     if not spec.output.is_float:
         return {}
     result, right, off = evidence.result, evidence.expected.right, evidence.errors > 1
@@ -156,7 +156,7 @@ def broken_policies(spec: Specification, evidence: Evidence) -> dict[str, np.nda
 def _flushed_inputs(
     spec: Specification, arrays: Sequence[np.ndarray], result: np.ndarray, wrong: np.ndarray
 ) -> np.ndarray | None:
-    """Where a result is wrong, and right for zeros in the place of subnormal inputs."""
+    """The elements whose result is wrong, and right for zeros in the place of subnormal inputs."""
     if spec.is_row_wise or not wrong.any():
         return None
     subnormal = np.zeros(result.shape, bool)

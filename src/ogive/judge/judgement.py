@@ -127,7 +127,7 @@ class Dependence:
 
 @dataclass
 class Cause:
-    """Where errors come from, as far as it can be told."""
+    """The causes of errors, as far as they can be told."""
 
     name: str
     """A word for programs, such as ``saturation``."""

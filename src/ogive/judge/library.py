@@ -199,7 +199,7 @@ def _check_type(signature: str, c_type: str, what: str, kind: ElementType) -> No
 
 
 class _TensorRange(NamedTuple):
-    """Where a tensor may lie in the shared file."""
+    """The range of a tensor in the shared file."""
 
     begin: int
     end: int

@@ -48,11 +48,11 @@ SMALLEST_FACTOR, BELOW_VAST = 150, 340
 NEXT_TO_NOTHING = 2.0**-330
 
 Found = tuple[Expression | None, int, Expression | None]
-"""Where the result is vast, its least exponent, and what is in doubt."""
+"""The condition that the result is vast, its least exponent, and its doubt."""
 
 
 def of_nan(*operands: DoubleWord) -> Expression | None:
-    """Where one of the operands is NaN."""
+    """The condition that one of the operands is NaN."""
     return either(*(operand.error.nan for operand in operands))
 
 
@@ -62,7 +62,7 @@ def least_exponent(*operands: DoubleWord) -> int:
 
 
 def _only(a: DoubleWord, b: DoubleWord) -> Expression | None:
-    """Where a is vast and b is not."""
+    """The condition that a is vast and b is not."""
     return except_where(a.error.vast, b.error.vast)
 
 
@@ -179,7 +179,7 @@ def of_extreme(m: Totals, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> F
 
 
 def of_comparison(m: Totals, a: DoubleWord, b: DoubleWord) -> Expression | None:
-    """Where a comparison is decided: of vast and ordinary numbers, and of vast ones with different signs."""
+    """The condition that a comparison is decided: of vast and ordinary numbers, or of vast ones with different signs."""
     different = None if _both_vast(a, b) is None else m.not_(_same_sign(m, a, b))
     known = None if different is None else _where(_both_vast(a, b), different)
     for one, other in ((a, b), (b, a)):
@@ -189,7 +189,7 @@ def of_comparison(m: Totals, a: DoubleWord, b: DoubleWord) -> Expression | None:
 
 
 def of_nothing(m: Totals, result: DoubleWord, *operands: DoubleWord) -> Expression | None:
-    """Where numbers have no sum, product or quotient: inf - inf, inf * 0, 0/0, of exact numbers of one word or zeros."""
+    """The condition that numbers have no sum, product or quotient: inf - inf, inf * 0, 0/0, of exact numbers of one word or zeros."""
     found: Expression | None = m.not_(m.equal_(result.high, result.high))
     for operand in operands:
         if not (operand.error.is_exact and operand.low is None):
@@ -200,7 +200,7 @@ def of_nothing(m: Totals, result: DoubleWord, *operands: DoubleWord) -> Expressi
 
 
 def outside(m: Totals, u: DoubleWord, below: float = -math.inf, above: float = math.inf) -> Expression | None:
-    """Where a number lies outside of a domain for sure: below the first number or above the second."""
+    """The condition that a number lies outside of a domain for sure: below the first number or above the second."""
     total = m.total(u)
     margin = None if u.low is None else m.mul_(m.abs_(u.high), m.number(2.0**-50))
     if total is not None:

@@ -112,7 +112,7 @@ class Bounded(Totals):
         self.doubts: dict[Expression, Expression] = {}
         """A truth value -> where it may be the wrong one."""
         self.known_doubts: dict[Expression, Expression | None] = {}
-        """The same of what is made of truth values."""
+        """The doubts of truth values that are made of others."""
 
     # ---- what operations make of bounds
 
@@ -477,7 +477,7 @@ class Bounded(Totals):
         return either(None if a is None else both(condition, a), None if b is None else both(self.not_(condition), b))
 
     def _exactly_where(self, condition: Expression, a: DoubleWord, b: DoubleWord) -> Expression | None:
-        """Where the one of two numbers that is chosen is exact."""
+        """The condition that the chosen one of two numbers is exact."""
         return self._chosen(condition, self.are_exact(a), self.are_exact(b))
 
     def error_of_choice(self, choice: DoubleWord, a: DoubleWord, b: DoubleWord) -> Bound:
@@ -487,7 +487,7 @@ class Bounded(Totals):
         is_nan = beyond_range.of_nan(a, b)
         if is_nan is None:
             return error
-        # The second number is chosen beside NaN, whatever it is: it keeps the bound that it has.
+        # If an operand is NaN, the second number is chosen: it keeps its bound.
         absolute = error.absolute
         if absolute is not None:
             own = choice.error.absolute or self.number(0.0)
@@ -524,7 +524,7 @@ class Bounded(Totals):
         )
 
     def _exactly_of_extreme(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
-        """Where both are exact, or the result is an exact one that lies clearly beyond the other."""
+        """The condition that both are exact, or the result is an exact one that lies clearly beyond the other."""
         found = self.are_exact(a, b)
         are_known = a.error.is_known and b.error.is_known
         if not (self.extended and are_known) or (found is not None and not self.follows_exactness):
@@ -727,7 +727,7 @@ class Bounded(Totals):
         return result if result is a or not a.error.is_known else self._made(result, result.error)
 
     def unscaled_result(self, a: DoubleWord) -> DoubleWord:
-        """The same number with its exponent multiplied in, infinite where float64 cannot hold it."""
+        """The number with its exponent multiplied in, infinite where float64 cannot hold it."""
         return self._exact_as(super().unscaled(a), a)
 
     def _partly_unscaled(self, a: DoubleWord) -> DoubleWord:
@@ -761,14 +761,14 @@ class Bounded(Totals):
     # ---- doubts
 
     def doubt_of(self, truth: Expression) -> Expression | None:
-        """Where a truth value may be the wrong one."""
+        """The condition that a truth value may be the wrong one."""
         for current in walk(truth, operands=self._unknown_truths):  # without recursion
             if current not in self.doubts and current.operation in TRUTHS_OF_TRUTHS:
                 self.known_doubts.setdefault(current, self._doubt_of_truths(current))
         return self._known_doubt(truth)
 
     def _doubt_of_truths(self, truth: Expression) -> Expression | None:
-        """Where a truth value made of others is in doubt: not where one that is known decides it."""
+        """The doubt of a truth value made of others: none if a known one decides it."""
         doubts = [self._known_doubt(operand) for operand in truth.operands]
         found = either(*doubts)
         if found is None or not self.follows_exactness or truth.operation not in (ops.AND, ops.OR):
@@ -792,7 +792,7 @@ class Bounded(Totals):
     # ---- signs
 
     def keeps_sign(self, a: DoubleWord) -> Expression | None:
-        """Where a number has the sign of the exact one; None for nowhere."""
+        """The condition that a number has the sign of the exact one; None for never."""
         has_one_sign = a.interval.low >= 0 or a.interval.high <= 0
         if (has_one_sign and not self.extended) or (a.error.is_relative and a.error.relative < 1):
             return self.always
@@ -810,7 +810,7 @@ class Bounded(Totals):
     def zero_of_unknown_sign(
         self, operation: Operation, result: DoubleWord, a: DoubleWord, b: DoubleWord
     ) -> Expression | None:
-        """Where a product or a quotient, or the larger or smaller one of two numbers, is zero, and nobody knows its sign.
+        """The condition that a product, a quotient, or the larger or smaller of two numbers is a zero of unknown sign.
 
         Before the repair the factor that is zero is not looked at: a number whose sign is not known has no bits either.
         """
@@ -836,7 +836,7 @@ class Bounded(Totals):
         return found
 
     def _zero_of_two_signs(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
-        """Where two numbers of different signs may both be zero, of which one is chosen."""
+        """The condition that two numbers of different signs, of which one is chosen, may both be zero."""
         if (a.error.is_relative and b.error.is_relative) or max(n.interval.smallest_magnitude for n in (a, b)) > 0:
             return None
         # The larger one of 0 and a number is positive, unless that is -0, as a sum of an operand and what has underflowed may be.
@@ -873,7 +873,7 @@ class Bounded(Totals):
     # ---- exact results
 
     def _zero_of(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
-        """Where a is exactly zero and b is a number with a known sign: then product and quotient are that zero."""
+        """The condition that a is exactly zero and b has a known sign: then product and quotient are that zero."""
         exactly = self.where_zero(a)
         if exactly is None:
             return None
@@ -882,7 +882,7 @@ class Bounded(Totals):
         return both(exactly, both(has_sign, self.is_finite_(b.high)))
 
     def where_exact_quotient(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
-        """Where the quotient of exact numbers without exponents is a number of one word; None for nowhere."""
+        """The condition that the quotient of exact numbers without exponents has one word; None for never."""
         exactly = self._where_exact(b)
         both_exact = self.are_exact(a)
         if exactly is None or both_exact is None:
@@ -895,7 +895,7 @@ class Bounded(Totals):
         return both(both(exactly, both_exact), both(has_room, self.equal_(rest, zero)))
 
     def where_zero(self, a: DoubleWord) -> Expression | None:
-        """Where a number is exactly zero; None for nowhere."""
+        """The condition that a number is exactly zero; None for never."""
         exactly = self.are_exact(a)
         if exactly is None:
             return None
@@ -907,11 +907,11 @@ class Bounded(Totals):
         return both(exactly, is_zero)
 
     def _where_exact(self, *operands: DoubleWord) -> Expression | None:
-        """Where numbers are exact, whatever their bounds; None where that is not followed."""
+        """The condition that numbers are exact, whatever their bounds; None if that is not followed."""
         return self.of_one_word(*operands) if self.follows_zeros else None
 
     def _exactly_added(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
-        """Where a sum of exact numbers is exact: of one word each, or where no sum of lower parts is rounded."""
+        """The condition that a sum of exact numbers is exact: of one word each, or no sum of lower parts is rounded."""
         if not self.follows_exactness:
             return self.of_one_word(a, b)
         exactly = self.are_exact(a, b)
@@ -925,18 +925,18 @@ class Bounded(Totals):
         return exactly
 
     def _has_room(self, value: Expression) -> Expression:
-        """Where nothing of a product or quotient has underflowed."""
+        """The condition that nothing of a product or quotient has underflowed."""
         return self.less_(self.number(self.small), self.abs_(value))
 
     def _exactly_zero(self, result: DoubleWord, *operands: DoubleWord) -> Expression | None:
-        """Where a product or quotient is zero, because one of these is."""
+        """The condition that a product or quotient is zero because one of these is."""
         if not self.follows_exactness:
             return None
         zero = either(*map(self.is_zero, operands))
         return None if zero is None else both(zero, self.equal_(result.high, self.number(0.0)))
 
     def _exactly_divided(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
-        """Where a quotient of numbers of one word is exact."""
+        """The condition that a quotient of numbers of one word is exact."""
         exactly = self.of_one_word(a, b) if self.follows_exactness else None
         if exactly is not None:
             rest = self.fma_(self.neg_(result.high), b.high, a.high)
@@ -1070,7 +1070,7 @@ def exact_operand(kind: ElementType) -> Bound:
 
 
 def exact_parameter(form: Format) -> Bound:
-    """The same of a parameter that is rounded to a format."""
+    """The bound of a parameter that is rounded to a format."""
     if form is Format.F64:
         return Bound(bits=53, least=2.0**-1074)
     return Bound(bits=24, least=2.0**-149, largest=2.0**128)

@@ -56,7 +56,7 @@ class DoubleWord:
 
     @property
     def stored(self) -> Interval:
-        """Where ``high`` can lie."""
+        """The interval of ``high``."""
         return self.interval if self.exponent is None else self.mantissa
 
     @property
@@ -236,7 +236,7 @@ class Arithmetic(Machine, Checked):
         return self.sub_(a.high, self.sub_(self.number(0.0), low))
 
     def unscaled(self, a: DoubleWord) -> DoubleWord:
-        """The same number with its exponent multiplied in."""
+        """The number with its exponent multiplied in."""
         if a.exponent is None:
             return a
         if (a.high, a.exponent) in self.whole_numbers:
@@ -353,7 +353,7 @@ class Arithmetic(Machine, Checked):
         return self.select_rare_(self.not_(is_normal), once, scaled)
 
     def renormalised(self, a: DoubleWord) -> DoubleWord:
-        """The same number with ``high`` its rounded value."""
+        """The number with ``high`` as its rounded value."""
         if a.low is None or a.is_normal:
             return a
         low = self.low_part(a)
@@ -469,7 +469,7 @@ class Arithmetic(Machine, Checked):
         return b if a is None else a if b is None else self.add_(a, b)
 
     def _partly_unscaled(self, a: DoubleWord) -> DoubleWord:
-        """The same number with a part of a negative exponent multiplied in: as much as cannot underflow."""
+        """The number with a part of a negative exponent multiplied in: as much as cannot underflow."""
         if a.exponent is None or (a.exponent.operation == ops.CONSTANT and a.exponent.attribute >= 0):
             return a
         most = self.number(-60.0)

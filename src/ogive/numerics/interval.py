@@ -1,4 +1,4 @@
-"""Where a real number can lie: closed intervals, used to leave out work that cannot matter.
+"""Closed intervals that contain a real number, used to leave out work that cannot matter.
 
 Bounds are floats; each operation widens its result by a few units in the last place, so an interval never
 promises more than is true. NaN is not part of any interval: every rule that uses one holds for NaN too.

@@ -91,7 +91,7 @@ class TooManyRoundings(Unpaired):
 
 @dataclass(frozen=True)
 class Conditions:
-    """Where rules hold; elsewhere nothing is known."""
+    """The condition of the rules; elsewhere nothing is known."""
 
     doubts: tuple[Expression, ...] = ()
     """Unsigned integers: all are zero."""
@@ -131,7 +131,7 @@ class Paired:
     """The low word at the other end of the interval that the number lies in; then ``low`` is that of one end, and the leading
     factor says by its size where underflow may show."""
     interval: Interval = EVERYTHING
-    """Where the number lies, before its turn."""
+    """The interval of the number, before its turn."""
     is_nonzero: bool = False
     """Whether the exact number is not zero."""
     may_be_zero: Expression | None = None
@@ -147,7 +147,7 @@ class Paired:
     is_quotient: bool = False
     """Whether this is a product or a quotient of two float32 numbers: infinite where it overflows."""
     where: Conditions = Conditions()
-    """Where it is known."""
+    """The conditions on which it is known."""
     is_half: bool = False
     """Whether this is a half of the result, which may overflow."""
 
@@ -215,7 +215,7 @@ def half_unit(largest: float) -> float:
 
 
 def joined(*sides: Paired) -> Conditions:
-    """Where all are known."""
+    """The conditions on which all sides are known."""
     doubts = dict.fromkeys(doubt for side in sides for doubt in side.where.doubts)
     return Conditions(tuple(doubts), tuple(dict.fromkeys(truth for side in sides for truth in side.where.holds)))
 

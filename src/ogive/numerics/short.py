@@ -54,7 +54,7 @@ class Short(Bounded):
         super().__init__(Format.F32, goal)
         self.are_moderate = are_moderate
         self.immoderate: Expression | None = None
-        """Where a parameter is not."""
+        """The condition that a parameter is not moderate."""
         self.doubts_usual_parameters = False
         """Whether results might overflow by parameters of usual size, which are in doubt then for all elements."""
         self.unit = self.rounding = 2.0**-24
@@ -167,11 +167,11 @@ class Short(Bounded):
         return self._with_what_is_lost(result)
 
     def of_one_word(self, *operands: DoubleWord) -> Expression | None:
-        """Where a sum is zero, as the exact one is: that of zeros. Sparse data have many."""
+        """The condition that a sum is zero, as the exact one is: that of zeros. Sparse data have many."""
         return self.are_exact(*operands)
 
     def are_exact(self, *operands: DoubleWord) -> Expression | None:
-        """Where all are zero, as the exact numbers are. That bounds include what underflow loses would hide it."""
+        """The condition that all are zero, as the exact numbers are. That bounds include what underflow loses would hide it."""
         everywhere = self.always
         for operand in operands:
             is_zero = operand.error.exactly

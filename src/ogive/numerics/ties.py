@@ -77,7 +77,7 @@ LINES: dict[str, Sides] = {
 
 
 def signs(m: Totals, a: DoubleWord) -> tuple[Expression, Expression]:
-    """Where a number is known to be positive, and where negative."""
+    """The conditions that a number is known to be positive, and negative."""
     if a.exponent is not None and a.error.static:  # beside the higher word it lacks the exponent, too
         static = m.scale_(m.number(a.error.static), m.neg_(a.exponent))
         absolute = static if a.error.absolute is None else m.add_(a.error.absolute, static)
@@ -102,7 +102,7 @@ def signs(m: Totals, a: DoubleWord) -> tuple[Expression, Expression]:
 
 
 def exactness(a: DoubleWord) -> Expression | None:
-    """Where a number is known to be the exact one, in doubt or not; None for nowhere."""
+    """The condition that a number is known to be the exact one, in doubt or not; None for never."""
     return node(ops.CONSTANT, (), True, Format.BIT) if a.error.is_exact else a.error.exactly
 
 
@@ -199,7 +199,7 @@ def _beside(m: Totals, exact: DoubleWord, other: DoubleWord) -> Beyond:
 
 
 def of_product(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
-    """The sum of an exact number of one word and one that lies beyond another; of two that lie beyond others, or are those; or zero."""
+    """The one-sided facts of a and b, propagated through their product; exact numbers have one word."""
     for factor, other in ((a, b), (b, a)):
         if factor.error.is_exact and factor.is_exact:
             found = near(m, other)
@@ -224,7 +224,7 @@ class _Size:
     stays: Expression | None
 
     def with_(self, moves: Expression, stays: Expression | None, side: int) -> Expression:
-        """Where this and another factor make the product larger, or smaller: none the other way, and one at least."""
+        """The condition that this and another factor make the product larger, or smaller: none the other way, and one at least."""
         found = both(self.grows if side > 0 else self.shrinks, either(moves, stays) or moves)
         return found if self.stays is None else either(found, both(self.stays, moves)) or found
 
@@ -379,7 +379,7 @@ def near_zero(m: Totals, name: str, u: DoubleWord, otherwise: Beyond | None) -> 
 
 
 def order(m: Totals, a: DoubleWord, b: DoubleWord) -> tuple[Expression | None, Expression | None]:
-    """Where a is larger than b, and where smaller, because one is exact and the other one lies beyond that, or farther out."""
+    """The conditions a > b and a < b that follow where one is exact and the other one lies beyond that, or farther out."""
     for one, exact, is_swapped in ((a, b, False), (b, a, True)):
         found = one.error.beyond
         if found is None or not exact.error.is_exact or exact.low is not None or exact.exponent is not None:

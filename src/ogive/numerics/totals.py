@@ -23,7 +23,7 @@ class Totals(Arithmetic):
         return node(ops.CONSTANT, (), True, Format.BIT)
 
     def of_one_word(self, *operands: DoubleWord) -> Expression | None:
-        """Where a sum or product is exact: of exact numbers of one word each. None for nowhere.
+        """The condition that a sum or product is exact, of exact numbers of one word each. None for nowhere.
 
         So results that are ties are known to be. Plain float64 need not know: ties are repaired.
         """
@@ -34,7 +34,7 @@ class Totals(Arithmetic):
         return everywhere
 
     def are_exact(self, *operands: DoubleWord) -> Expression | None:
-        """Where all these numbers are exact; None for nowhere."""
+        """The condition that all these numbers are exact; None for never."""
         everywhere = self.always
         for operand in operands:
             exactly = self.always if operand.error.is_exact else operand.error.exactly
@@ -71,7 +71,7 @@ class Totals(Arithmetic):
         return self.mul_(size, share) if total is None else self.fma_(size, share, total)
 
     def is_zero(self, a: DoubleWord) -> Expression | None:
-        """Where a number is zero, exactly, as one is that a relative error leaves zero; None for nowhere."""
+        """The condition that a number is exactly zero, as a relative error leaves it; None for never."""
         exactly = self.always if a.error.is_relative else a.error.exactly
         if exactly is None or a.interval.smallest_magnitude > 0:
             return None

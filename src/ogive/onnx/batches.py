@@ -39,7 +39,7 @@ class Batch:
         self.inputs = inputs
         self.axes: dict[Hashable, Axes] = {}
         self.tried: dict[Hashable, list[np.ndarray]] = {}
-        """Values in the place of those that are viewed: batches of other lengths, in memory that nothing touches."""
+        """Dummy arrays of other batch sizes, to test that a view does not depend on the size."""
         self.most = 1 << 62
 
     def holds(self, name: Hashable) -> bool:

@@ -72,7 +72,7 @@ def computed_in(kind: DataType) -> ElementType:
 
 
 def with_bits_of(array: np.ndarray, wanted: DataType) -> np.ndarray:
-    """The same bits as another type. An array has a byte for what has fewer bits, whose upper ones decide nothing."""
+    """The operand's bits as another type. An array has a byte for what has fewer bits, whose upper ones decide nothing."""
     if wanted.name == "BOOL":
         return np.asarray(array.view(np.uint8) != 0)
     bits = np.ascontiguousarray(array)

@@ -1,4 +1,4 @@
-"""Where the results of a run go: into memory that the caller gives, computed in pieces that the caller can count."""
+"""The delivery of results: into memory that the caller gives, computed in pieces that the caller can count."""
 
 from __future__ import annotations
 

@@ -246,7 +246,7 @@ def _cast(node: OnnxNode, output_type: str | None) -> NodeComputation:
 
 
 def _bit_cast(node: OnnxNode, output_type: str | None) -> NodeComputation:
-    """The same bits as another type of as many; of truth values any bits but zeros are true."""
+    """The operand's bits as another type of as many; of truth values any bits but zeros are true."""
     assert node.inputs[0] is not None
     assert node.input_types[0] is not None
     given, wanted = DATA_TYPES[node.input_types[0]], DATA_TYPES[_cast_target(node)]

@@ -21,7 +21,7 @@ __all__ = ["About", "Home", "about_model", "opened"]
 
 @dataclass(frozen=True)
 class Home:
-    """Where the data of a model may lie: in the model's folder, or beside the file that a link to the model leads to.
+    """The folders that may have a model's data: the model's own, and that of the file to which a link leads.
 
     Caches of downloads keep the model and its data as links into one store.
     """

@@ -66,7 +66,7 @@ def _reduced(
 def _place(
     operator: str, data: np.ndarray, *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0
 ) -> np.ndarray:
-    """Where the largest or the smallest element lies along an axis; the first of equal ones, or the last."""
+    """The index of the largest or smallest element along an axis; the first of equal ones, or the last."""
     arranged = arrangement(data.shape, axes=(axis,), keepdims=keepdims)
     assert arranged is not None
     length = data.shape[arranged.order[-1]]

@@ -52,7 +52,7 @@ class CustomOperator:
 
     @property
     def interface(self) -> Interface:
-        """That of the first source; all have the same operands."""
+        """The interface of the first source; all have the same operands."""
         return self.sources[0].interface
 
 

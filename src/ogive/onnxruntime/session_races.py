@@ -44,7 +44,7 @@ class Race:
     before: float
     """Seconds a run of the first one, the median."""
     after: float
-    """The same of the second one."""
+    """Seconds a run of the second one, the median."""
     ratio: float
     """The second one's time to the first one's: the median of the rounds."""
     noise: float

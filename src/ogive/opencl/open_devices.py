@@ -113,7 +113,7 @@ class Device:
         return isinstance(value, Array)
 
     def placed(self, subject: str, name: str, array: Array) -> Placed:
-        """Where an array lies. Refuses one of another context."""
+        """The place of an array. Refuses one of another context."""
         if array.context != self.queue.context:
             way_out = f"Copy it: device.array({name}.get()), with ogive.device({self.name!r})"
             raise ArgumentError(message(subject, f"{name} lies in another context than {self.name}", "", way_out))

@@ -91,7 +91,7 @@ class OpenCLDriver:
 
 
 def placed_array(subject: str, name: str, array: Array) -> Placed:
-    """Where an array lies. Refuses one whose elements lie at no multiples of their size."""
+    """The place of an array. Refuses one whose elements lie at no multiples of their size."""
     size = array.dtype.itemsize
     if any(distance % size for distance in (array.offset, *array.strides)):
         what = f"the offset or the strides of {name} are no multiples of its elements' {size} bytes"

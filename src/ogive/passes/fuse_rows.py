@@ -142,7 +142,7 @@ class _Joint:
         self.kept: dict[Expression, Expression] = {}
         """The kept node, and the operand that it is read from."""
         self.tests: list[Expression] = []
-        """Where steps' results are undecided."""
+        """The condition that a step's result is undecided."""
         self.is_tested = True
         """Whether results of all steps over rows are the same in whatever order these are added up."""
         self.levels: dict[Expression, int] = {}

@@ -79,7 +79,7 @@ def paired_results(
     made: Program,
     price: float,
 ) -> Program | None:
-    """The program that is tried before ``made``; None where there is none, or none that is worth it beside one of that cost."""
+    """A cheaper first kernel for ``made``; None if it would cost more than WORTHWHILE times ``price``."""
     names = {t.name for t in (*inputs, *outputs)}
     if not (names == {"float32"} or (len(names) == 1 and names <= SHORT)) or made.undecided is None:
         return None

@@ -159,7 +159,7 @@ class TestedReals(RealLowering):
         return self.truth(root.operands[0])
 
     def _doubt_of_choice(self, root: Expression, condition: Expression) -> Expression | None:
-        """Where the wrong result may be chosen."""
+        """The condition that the wrong result may be chosen."""
         return self.m.doubt_of(condition)
 
     def _in_branch(self, condition: Expression, a: Expression | None, b: Expression | None) -> Expression | None:
@@ -363,7 +363,7 @@ class TestedReals(RealLowering):
         return [DoubleWord(*end, interval=number.interval, is_normal=True) for end in ends]
 
     def beyond(self, number: DoubleWord, error: Bound) -> DoubleWord:
-        """The number where it is not on the wrong side of an exact one, which may be a tie; there what lies next to that."""
+        """The number, clamped to the side of ``beyond.value`` on which the true result is known to lie."""
         if error.beyond is None or not self.m.extended:
             return number
         m = self.m
@@ -373,7 +373,7 @@ class TestedReals(RealLowering):
         return replace(number, high=pair[0], low=pair[1], is_normal=True)
 
     def _moved(self, pair: tuple[Expression, Expression], beyond: Beyond, side: int) -> tuple[Expression, Expression]:
-        """A number that is moved above an exact one, or below for -1, where it has to lie there and does not.
+        """The number, moved above (side 1) or below (-1) an exact one if it lies on the other side.
 
         Next to it lies what has a second word that is next to nothing. A number whose second word is not zero is no tie.
         """

@@ -134,7 +134,7 @@ class TestedDoubles(TestedReals, UntestedElements):
         return [n for n in walk(root) if n.operation == ops.INPUT]
 
     def _has_factors(self, root: Expression) -> bool:
-        """Whether one operand may be so small that all is lost that others are multiplied by."""
+        """Whether a product of operands may underflow to zero."""
         return len(self._operands(root)) > 1
 
     def _rounded_to_subnormal(self, number: DoubleWord) -> Expression:

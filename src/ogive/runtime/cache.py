@@ -89,7 +89,7 @@ def key(*parts: str) -> str:
 
 
 def folder() -> Path | None:
-    """Where kernels are kept; None if they are not."""
+    """The folder of kernels; None if they are not kept."""
     from pathlib import Path
 
     place = _place()
@@ -97,7 +97,7 @@ def folder() -> Path | None:
 
 
 def _place() -> str | None:
-    """The same as a text: calls wait for it, and to load pathlib takes 5 ms."""
+    """The folder as a text: calls wait for it, and to load pathlib takes 5 ms."""
     setting = os.environ.get("OGIVE_CACHE", "").strip()
     return None if setting.lower() == "off" else _folder(setting)[0]
 

@@ -140,13 +140,13 @@ class Lowered(GraphDescription):
         return self.computed(label, kind, result, (rows,), row)
 
     def seen(self, value: ArrayValue, shape: Shape) -> ArrayValue:
-        """The same elements in another shape."""
+        """The operand's elements in another shape."""
         if value.space == shape:
             return value
         return self.function("reshape", shape, (value,), partial(reshaped, shape=shape), is_view=True)
 
     def turned(self, value: ArrayValue, order: tuple[int, ...]) -> ArrayValue:
-        """The same elements with their axes in another order."""
+        """The operand's elements with their axes in another order."""
         if order == tuple(range(len(order))):
             return value
         shape = tuple(_shape(value)[axis] for axis in order)

@@ -279,7 +279,7 @@ def reinterpret(
     strides: Any = None,
     dtype: Any = None,
 ) -> Expression:
-    """The same bytes as a tensor of other sizes, strides or another type. It is no operator and moves nothing.
+    """The operand's bytes as a tensor of other sizes, strides or another type. It is no operator and moves nothing.
 
     ``strides`` are in elements; without them the view is packed and must have as many bytes as the input.
     ``dtype`` is by default the input's. Microsoft's binding has it first: ``reinterpret(x, dtype, sizes, strides)``.

@@ -83,7 +83,7 @@ def is_one_word(a: DoubleWord) -> bool:
 
 
 def computed_remainder(m: Arithmetic, x: DoubleWord, y: DoubleWord) -> DoubleWord:
-    """The same of computed numbers without exponents: ``x - trunc(x / y) y``, whose quotient may be in doubt."""
+    """The remainder ``x - trunc(x / y) y`` of computed numbers without exponents, whose quotient may be in doubt."""
     quotient = m.integral(ops.TRUNCATE, m.divide(x, y))
     rest = m.subtract(x, m.multiply(quotient, y))
     # It has the sign of x, a zero, too. A smaller number is its own remainder, also by infinity.

@@ -109,7 +109,7 @@ def _parts(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord, Double
 
 
 def _long_parts(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord, DoubleWord, DoubleWord, DoubleWord]:
-    """The same of a magnitude, with right second words."""
+    """The parts of a magnitude, with right second words."""
     n, r = long_reduced(m, x)
     one = m.number(1.0)
     w = m.scale_(one, m.mul_(n, m.number(-2.0)))

@@ -288,7 +288,7 @@ def _of_rest(m: Arithmetic, f: Expression, f_low: Expression | None) -> tuple[Ex
 
 
 def _words_of_rest(m: Arithmetic, f: Expression, f_low: Expression | None) -> tuple[Expression, Expression]:
-    """The same to 2**-60: s times a series in s**2, s = f / (1 + f / 2)."""
+    """The rest of a logarithm to 2**-60: s times a series in s**2, s = f / (1 + f / 2)."""
     half = m.number(0.5)
     divisor, rest = m.fast_two_sum(m.number(1.0), m.mul_(f, half))
     dividend = f, m.number(0.0) if f_low is None else f_low

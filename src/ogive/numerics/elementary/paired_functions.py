@@ -295,7 +295,7 @@ SHARE = (math.log(2) / 64) ** 2 * 0.51 + 2.0**-18
 #: How often low words of expm1 are rounded that its error covers: here, in a product and in a result.
 COVERED = 5
 
-#: Where T is small what T - 1 and the leading part lose of it is in the low word, which is rounded: units of 2**-24 of that.
+#: The bound of the error where T is small: the low word is at most U, and each of its roundings loses at most ``U * U``.
 FAR_BELOW_ZERO = (COVERED + 2) * U * U
 
 #: T is no larger a multiple of expm1 than this where it is not 1.

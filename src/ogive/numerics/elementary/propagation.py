@@ -471,7 +471,7 @@ def _no_logarithm(m: Bounded, operand: DoubleWord) -> Expression | None:
 
 
 def _exactly_at_points(m: Bounded, name: str, u: DoubleWord) -> Expression | None:
-    """Where the result is exact: log(1), exp(0), and exp2 of integers."""
+    """The condition that the result is exact: log(1), exp(0), and exp2 of integers."""
     if name in ZERO_AT_ZERO:
         return m.is_zero(u)
     where = ties.exactness(u)
@@ -488,7 +488,7 @@ def _exactly_at_points(m: Bounded, name: str, u: DoubleWord) -> Expression | Non
 
 
 def _far(m: Bounded, function: Function, u: DoubleWord, change: Expression) -> Expression | None:
-    """Where an operand is so large that the function is next to its limit, or vast, whatever the operand's error.
+    """The condition that the function is next to its limit, or vast, whatever the large operand's error.
 
     There `FUNCTIONS` have what the rule is wrong by. atan comes to its limit later.
     """
@@ -670,7 +670,7 @@ def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: Doub
 
 
 def _out_of_range(m: Bounded, a: DoubleWord, unscaled: DoubleWord) -> Expression | None:
-    """Where a number with a power of two beside it is none of float64 without one."""
+    """The condition that float64 cannot hold a number without the power of two beside it."""
     if not (m.of_doubles and m.is_long) or a.exponent is None:
         return None
     size, mantissa = m.abs_(unscaled.high), m.abs_(a.high)
@@ -719,7 +719,7 @@ def _zero_where(m: Bounded, where: Expression, a: DoubleWord) -> DoubleWord:
 
 
 def _nan_of_power(m: Bounded, x: DoubleWord, y: DoubleWord) -> Expression | None:
-    """Where a finite negative number is raised to an exact power that is no integer."""
+    """The condition that a finite negative number is raised to an exact power that is no integer."""
     if not (m.knows_nan and y.error.is_exact and y.low is None):
         return None
     below = beyond_range.outside(m, x, below=0.0)
