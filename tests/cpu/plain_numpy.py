@@ -231,6 +231,11 @@ def xielu(x, alpha_p, alpha_n, beta):
     return where(x > 0, x * (alpha_p * x + beta), alpha_n * lacking + beta * x)
 
 
+def binary_cross_entropy(x, target):
+    share = where(x > 0, 1 - target, -target)
+    return where(share == 0, 0, share * x) + np.log1p(np.exp(-np.abs(x)))
+
+
 def logit(x):
     return where(np.abs(x - 0.5) < 0.25, 2 * np.arctanh(2 * x - 1), np.log(x) - np.log1p(-x))
 
@@ -250,6 +255,8 @@ NUMBERS: dict[str, Callable[..., Array]] = {
     "atan": np.arctan,
     "atan2": np.arctan2,
     "atanh": np.arctanh,
+    "average": lambda x: x.mean(axis=-1),
+    "binary_cross_entropy_with_logits": binary_cross_entropy,
     "cbrt": np.cbrt,
     "ceil": np.ceil,
     "celu": celu,
@@ -291,6 +298,9 @@ NUMBERS: dict[str, Callable[..., Array]] = {
     "hard_swish": hard_swish,
     "hardmax": hardmax,
     "heaviside": np.heaviside,
+    "huber_loss": lambda x, target, delta: where(
+        np.abs(x - target) <= delta, (x - target) ** 2 / 2, delta * (np.abs(x - target) - delta / 2)
+    ),
     "hypot": np.hypot,
     "identity": np.positive,
     "isfinite": np.isfinite,
@@ -299,6 +309,7 @@ NUMBERS: dict[str, Callable[..., Array]] = {
     "batch_normalization": lambda x, scale, bias, mean, variance, epsilon: (
         (x - mean) / np.sqrt(variance + epsilon) * scale + bias
     ),
+    "kl_div": lambda x, target: where(target == 0, 0, target * (np.log(target) - x)),
     "layer_normalization": lambda x, scale, bias, epsilon: standardize(x, epsilon) * scale + bias,
     "leaky_relu": lambda x, alpha: where(x >= 0, x, alpha * x),
     "less": np.less,
@@ -333,6 +344,7 @@ NUMBERS: dict[str, Callable[..., Array]] = {
     "mul": np.multiply,
     "ndtr": ndtr,
     "neg": np.negative,
+    "nll_loss": lambda x, target: -(target * where((target == 0) & np.isinf(x), 0, x)).sum(axis=-1),
     "not_equal": np.not_equal,
     "parametric_hard_swish": parametric_hard_swish,
     "parametric_softplus": lambda x, alpha, beta: alpha * np.logaddexp(0, beta * x),
@@ -371,6 +383,7 @@ NUMBERS: dict[str, Callable[..., Array]] = {
     "standardize": standardize,
     "star_relu": lambda x, scale, bias: scale * where(x <= 0, 0, x) ** 2 + bias,
     "sub": np.subtract,
+    "sum": lambda x: x.sum(axis=-1),
     "swiglu": lambda a, b, alpha: swish(a, alpha) * b,
     "swish": swish,
     "tan": np.tan,

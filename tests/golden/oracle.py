@@ -327,6 +327,27 @@ def _open(x: Any, gate: Callable[[Any], Any], far: float = 300.0) -> Any:
     return x * (1 - mpfr(2) ** -300) if gmpy2.is_finite(x) and x > far else gate(x)
 
 
+def _logarithm(x: Any) -> Any:
+    return gmpy2.log(x) if not x < 0 else mpfr("nan")
+
+
+def _binary_cross_entropy(x: Any, target: Any) -> Any:
+    """y = -(target * log(sigmoid(x)) + (1 - target) * log(1 - sigmoid(x))); a part whose factor is 0 is 0."""
+    if gmpy2.is_infinite(target):
+        return -target * x
+    if gmpy2.is_finite(x) and abs(x) > 10**4:
+        # The logarithm has no place in these bits, and decides ties.
+        return gmpy2.next_above((1 - target) * x if x > 0 else -target * x)
+    of_one = mpfr(0) if target == 0 else -target * _log_logistic(x)
+    return of_one if target == 1 else of_one - (1 - target) * _log_logistic(-x)
+
+
+def _huber(x: Any, target: Any) -> Any:
+    """y = d * d / 2 where abs(d) <= 1, abs(d) - 1 / 2 elsewhere."""
+    size = abs(x - target)
+    return size * size / 2 if size <= 1 else size - mpfr(0.5)
+
+
 def _below_one(x: Any, function: Callable[[Any], Any], far: float) -> Any:
     """A function whose size is just below 1 far out, by less than these bits hold, which decides ties and zeros."""
     is_far = gmpy2.is_finite(x) and abs(x) > far
@@ -346,6 +367,9 @@ def _clamped_swiglu(a: Any, b: Any) -> Any:
 OF_SEVERAL: dict[str, Callable[..., Any]] = {
     "swiglu": lambda a, b: _open(a, _swish) * b,
     "clamped_swiglu": _clamped_swiglu,
+    "binary_cross_entropy_with_logits": _binary_cross_entropy,
+    "huber_loss": _huber,
+    "kl_div": lambda x, target: mpfr(0) if target == 0 else target * (_logarithm(target) - x),
     "dyt": lambda x, weight, bias: weight * _below_one(x / 2, gmpy2.tanh, 300.0) + bias,
     "derf": lambda x, weight, bias: weight * _below_one(x / 2 + 0, gmpy2.erf, 20.0) + bias,
     "geglu": lambda a, b: _open(a, _gelu, 40.0) * b,
@@ -434,6 +458,8 @@ def _product(row: list[Any]) -> Any:
 
 #: Operators over rows of finite numbers.
 OF_ROWS: dict[str, Callable[[list[Any]], list[Any]]] = {
+    "average": lambda row: [sum(row, mpfr(0)) / len(row)],
+    "sum": lambda row: [sum(row, mpfr(0))],
     "softmax": _softmax,
     "softmin": lambda row: _softmax([-x for x in row]),
     "log_softmax": _log_softmax,
@@ -491,6 +517,7 @@ NORMALISATIONS: dict[str, tuple[int, Callable[..., list[Any]]]] = {
     "cross_entropy": (2, _cross_entropy),
     "layer_normalization": (3, _layer),
     "lp_normalization": (1, _norm),
+    "nll_loss": (2, lambda x, target: [-sum((t * v for t, v in zip(target, x, strict=True)), mpfr(0))]),
     "mean_variance_normalization": (1, _normal),
     "rms_normalization": (2, _root_mean_square),
 }

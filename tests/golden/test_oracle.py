@@ -44,7 +44,7 @@ def test_the_oracles_agree_on_hard_cases_of_several_tensors(operator, dtype):
 @pytest.mark.parametrize("dtype", CONTEXTS)
 @pytest.mark.parametrize("operator", NORMALISATIONS)
 def test_normalisations(operator, dtype):
-    assert len(NORMALISATIONS) == 5
+    assert len(NORMALISATIONS) == 6
     count, wrong = of_normal_rows(operator, dtype, 600)
     assert count >= 600
     assert wrong == 0

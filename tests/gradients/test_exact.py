@@ -24,6 +24,7 @@ PARAMETERS = {
     "b": 4.0,
     "beta": 0.75,
     "cap": 30.0,
+    "delta": 0.5,
     "epsilon": 0.125,
     "gamma": 1.125,
     "lambd": 0.5,

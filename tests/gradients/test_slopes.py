@@ -157,6 +157,7 @@ DEFINITIONS: dict[str, Callable[..., Any]] = {
     "atan": lambda x: x.atan(),
     "atan2": atan2,
     "atanh": lambda x: (log(1 + x) - log(1 - x)) / 2,
+    "binary_cross_entropy_with_logits": lambda x, target: softplus(x) - target * x,
     "cbrt": cbrt,
     "celu": lambda x, alpha: unless(at(x) < 0, x, alpha * expm1(x / alpha)),
     "clamp": lambda x, **ends: between(x, ends["min"], ends["max"]),
@@ -181,7 +182,10 @@ DEFINITIONS: dict[str, Callable[..., Any]] = {
     "hard_mish": lambda x: unless(at(x) < 0, x, x * between(x + 2, number(0), number(2)) / 2),
     "hard_sigmoid": hard_gate,
     "hard_swish": lambda x: x * hard_gate(x, number(Fraction(1, 6)), number(Fraction(1, 2))),
+    "derf": lambda x, weight, bias, alpha, shift: weight * (alpha * x + shift).erf() + bias,
+    "dyt": lambda x, weight, bias, alpha: weight * tanh(alpha * x) + bias,
     "hypot": lambda a, b: root(a * a + b * b),
+    "kl_div": lambda x, target: target * (log(target) - x),
     "log": log,
     "log10": lambda x: log(x) / log(flint.arb(10)),
     "log1mexp": lambda x: log(1 - exp(-x)),
@@ -282,6 +286,7 @@ PARAMETERS = {
     "cap": 30.0,
     "min": -1.0,
     "max": 1.0,
+    "shift": 0.25,
     "steepness": 1.5,
 }
 

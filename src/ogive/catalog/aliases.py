@@ -64,6 +64,7 @@ ALIASES: dict[str, Alias] = {
             "atan": "arctan",
             "atan2": "arctan2",
             "atanh": "arctanh",
+            "binary_cross_entropy_with_logits": "bce_with_logits",
             "bitwise_not": "invert bitwise_invert",
             "div": "divide true_divide",
             "equal": "eq",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ogive import formula as f
+from ogive.catalog.ranges import in_range
 from ogive.formula import where
 from ogive.operator import operator
 from ogive.row_operator import row_operator
@@ -34,12 +35,6 @@ def root_mean_square(x: Any, epsilon: Any = 0) -> Any:
 # In float64 squares may overflow and underflow, and so may sums. There rows are scaled by a power of two first.
 
 
-def _in_range(x: Any) -> Any:
-    """The factor of a row for which its sum is finite."""
-    largest = f.row_max(f.absolute(x))
-    return where(largest > 2.0**900, 2.0**-100, where(largest < 2.0**-800, 2.0**200, 1))
-
-
 def _squares_in_range(x: Any, epsilon: Any) -> Any:
     """The factor of a row for which its squares are in range as far as they count beside a small number."""
     largest = f.row_max(f.absolute(x))
@@ -52,7 +47,7 @@ def deviation(x: Any, epsilon: Any, *, is_long: bool = False) -> tuple[Any, Any,
     if not is_long:
         away = distance(x)
         return away, root_mean_square(away, epsilon), 1
-    near = _in_range(x)
+    near = in_range(x)
     away = distance(x * near)
     by = _squares_in_range(away, epsilon)
     factor, away = near * by, away * by
@@ -150,7 +145,7 @@ def _long_lp_normalization(x: Any, *, p: Literal[2, 1] = 2) -> Any:
         by = _squares_in_range(x, 0)
         quotient = x * by / f.square_root(f.row_sum(x * by * (x * by)))
     else:
-        by = _in_range(x)
+        by = in_range(x)
         quotient = x * by / f.row_sum(f.absolute(x * by))
     return where(f.equal(largest, 0), x, quotient)
 

@@ -37,7 +37,7 @@ _OF_WEBNN: dict[str, Theirs] = {
 OTHER_NAMES: dict[str, dict[str, Theirs]] = {
     "PyTorch": _listed(
         "abs absolute acos acosh add arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh "
-        "bitwise_and bitwise_not bitwise_or bitwise_xor ceil celu clamp clip copysign cos cosh div divide elu eq erf erfc "
+        "binary_cross_entropy_with_logits bitwise_and bitwise_not bitwise_or bitwise_xor ceil celu clamp clip copysign cos cosh div divide elu eq erf erfc "
         "erfinv exp exp2 expit expm1 fix floor fmax fmin fmod ge glu greater greater_equal gt hardshrink hardsigmoid hardswish hardtanh "
         "hypot isfinite isinf isnan le less less_equal log log10 log1p log2 log_ndtr log_softmax logaddexp logaddexp2 logical_and logical_not "
         "logical_or logical_xor logit logsigmoid logsumexp lt maximum minimum mish mul multiply ndtr ne neg negative not_equal pow "
@@ -46,6 +46,13 @@ OTHER_NAMES: dict[str, dict[str, Theirs]] = {
         LeakyReLU=("leaky_relu", "negative_slope is alpha"),
         cross_entropy=("cross_entropy", "of class probabilities or labels, without a reduction"),
         heaviside=("heaviside", "values is at_zero"),
+        huber_loss=("huber_loss", "without a reduction"),
+        kl_div=("kl_div", "without a reduction; log_target is not taken"),
+        mse_loss=("difference_square", "without a reduction"),
+        nll_loss=("nll_loss", "without a reduction, and the classes are the last axis"),
+        smooth_l1_loss=("huber_loss", "without a reduction, divided by beta; beta is delta"),
+        mean=("average", "dim is axis, -1 by default"),
+        sum=("sum", "dim is axis, -1 by default"),
         LogSigmoid="log_sigmoid",
         LogSoftmax="log_softmax",
         Softmax2d=("softmax", "for axis=-3"),
@@ -83,6 +90,7 @@ OTHER_NAMES: dict[str, dict[str, Theirs]] = {
         "celu elu exponential gelu glu hard_shrink hard_silu hard_swish hard_tanh linear log_sigmoid log_softmax "
         "logsumexp mish relu relu6 sigmoid silu soft_shrink softmax softplus softsign sparse_plus sparse_sigmoid sparsemax squareplus swish tanh "
         "tanh_shrink",
+        binary_crossentropy=("binary_cross_entropy_with_logits", "for from_logits=True, with the logits first"),
         categorical_crossentropy=("cross_entropy", "for from_logits=True, with the logits first"),
         hard_sigmoid=("hardsigmoid", "`hard_sigmoid` is ONNX's, with 0.2"),
         layer_normalization=("layer_normalization", "gamma is scale, beta is bias"),
@@ -99,8 +107,11 @@ OTHER_NAMES: dict[str, dict[str, Theirs]] = {
         "round sign sin sinh sqrt square subtract tan tanh true_divide trunc where",
         bitwise_count=("bit_count", "of unsigned integers"),
         left_shift=("bit_shift_left", "of unsigned integers"),
+        average=("average", "without weights; axis is -1 by default"),
         float_power=("pow", "of floating-point numbers"),
         mod=("modulus_floor", "`mod` is the same without fmod=1"),
+        mean=("average", "axis is -1 by default; `mean` is that of two tensors"),
+        sum=("sum", "axis is -1 by default"),
         positive="identity",
         right_shift=("bit_shift_right", "of unsigned integers"),
         rint="round",
@@ -127,11 +138,11 @@ WITHOUT: dict[str, str] = {
         "deg2rad degrees divmod floor_divide modf nan_to_num rad2deg radians signbit sinc"
     ),
     "Write it as a formula of your own": (
-        "boxcox boxcox1p cosm1 entr exp10 exprel huber inv_boxcox inv_boxcox1p kl_div ndtri polar pseudo_huber rel_entr "
+        "boxcox boxcox1p cosm1 entr exp10 exprel inv_boxcox inv_boxcox1p ndtri polar pseudo_huber rel_entr "
         "xlog1py xlogy"
     ),
-    "Use reduce of add, mul, max, min, fmax or fmin, or a row operator of your own with reduces=True": (
-        "all amax amin any average nanmax nanmin nanprod nansum prod sum"
+    "Use reduce of mul, max, min, fmax or fmin, or a row operator of your own with reduces=True": (
+        "all amax amin any nanmax nanmin nanprod nansum prod"
     ),
     "Write it as a row operator of your own, with row_sum, row_max and row_count": (
         "cosine_similarity moments norm std var"
@@ -158,10 +169,12 @@ WITHOUT: dict[str, str] = {
         "depth_to_space embedding fold grid_sample interpolate one_hot pixel_shuffle resample2d space_to_depth unfold upsample"
     ),
     "Ogive has no random numbers": "alpha_dropout dropout feature_alpha_dropout gumbel_softmax",
-    "Ogive has no losses but cross_entropy": (
-        "binary_cross_entropy binary_crossentropy ctc_loss hinge_embedding_loss huber_loss l1_loss mse_loss "
-        "nll_loss smooth_l1_loss soft_margin_loss"
+    "Give its logits to binary_cross_entropy_with_logits": "binary_cross_entropy bce_loss",
+    "Write it as a formula of your own; ogive list has the losses that there are": (
+        "ctc_loss hinge_embedding_loss l1_loss poisson_nll_loss soft_margin_loss"
     ),
+    "Ogive has no running logarithm of a sum; logsumexp is that of a row, and ogive.onnx runs CumSum": "logcumsumexp",
+    "Ogive has softmax and sparsemax, and no other entmax": "entmax entmax15 entmax_bisect",
     "Ogive has no Bessel, gamma and other functions of several series": (
         "beta betaln digamma erfcx expi exp1 gamma gammainc gammaln i0 i0e i1 i1e lgamma loggamma polygamma psi zeta"
     ),
@@ -233,6 +246,7 @@ _THRESHOLD = (
     "ogive.torch.nn.Threshold(threshold, value)"
 )
 
+_MEAN = "average(x, axis=...) is the mean of a row; mean is that of two tensors"
 
 #: Parameters by their names in papers and older libraries.
 _OF_PAPERS = {
@@ -256,7 +270,7 @@ def parameter_here(operator: str, theirs: str) -> str:
     'Write alpha for the negative_slope of PyTorch'
     """
     if not theirs:
-        return _THRESHOLD if operator == "threshold" else ""
+        return {"threshold": _THRESHOLD, "mean": _MEAN}.get(operator, "")
     if theirs == "inplace":
         return "Write out=x to compute in place"
     in_papers = _OF_PAPERS.get((operator, theirs))

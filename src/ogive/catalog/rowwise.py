@@ -10,12 +10,32 @@ import math
 from typing import Any
 
 from ogive import formula as f
+from ogive.catalog.ranges import in_range
 from ogive.formula import where
 from ogive.limits import is_infinite
 from ogive.row_operator import row_operator
 
 #: Elements of -inf take no part, and become 0.
 NOTHING = (-math.inf, 0.0)
+
+
+def _long_average(x: Any) -> Any:
+    by = in_range(x)
+    return f.row_sum(x * by) / f.row_count(x) / by
+
+
+@row_operator(reduces=True, doubles=_long_average)
+def average(x: Any) -> Any:
+    """Mean of a row: ``sum(x) / n``, rounded once.
+
+    NaN of an empty row. `mean` is that of two tensors.
+
+    >>> average([[1.0, 2.0, 4.5], [0.0, 0.0, 0.0]])
+    array([2.5, 0. ])
+
+    Source: NumPy average and mean; ONNX ReduceMean-1 to ReduceMean-18.
+    """
+    return f.row_sum(x) / f.row_count(x)
 
 
 @row_operator(reduces=True, labels=True)
@@ -179,3 +199,19 @@ def sparsemax(x: Any) -> Any:
     t = f.row_threshold(below)
     no_number = largest - largest  # zero, but NaN where the largest is infinite
     return where(f.equal(no_number, 0), where(t < below, below - t, 0), no_number)
+
+
+@row_operator(reduces=True, left_out=(0.0, None))
+def sum(x: Any) -> Any:
+    """Sum of a row: ``x[0] + x[1] + ...``, rounded once. 0 of an empty row.
+
+    A row is the last axis unless ``axis`` says another; ``axis=None`` is the whole array, as numpy.sum has it by default.
+
+    >>> sum([[1.0, 2.0], [3.0, 4.0]])
+    array([3., 7.])
+    >>> sum([[1.0, 2.0], [3.0, 4.0]], axis=None)
+    np.float64(10.0)
+
+    Source: NumPy sum; ONNX ReduceSum-1 to ReduceSum-13.
+    """
+    return f.row_sum(x)

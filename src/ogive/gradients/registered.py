@@ -108,6 +108,10 @@ def _derf_alpha(x: Any, weight: Any, bias: Any, *, alpha: Any, shift: Any) -> An
     return weight * with_limit(u, f.copy_sign(0, x), 2 / f.square_root(f.pi) * x * bell(u))
 
 
+def _binary_cross_entropy(x: Any, target: Any) -> Any:
+    return where(f.equal(target, 1), -f.logistic(-x), f.logistic(x) - target)
+
+
 def _snake(x: Any, *, alpha: Any) -> Any:
     """``1 + sin(2 * alpha * x)``; where the product could overflow, a square that needs half of it."""
     u = alpha * x
@@ -355,6 +359,7 @@ def _sparsemax(gradient: Any, x: Any) -> Any:
 #: By operator and argument.
 RULES: dict[str, dict[str, Rule]] = {
     "abs": {"x": lambda x: where(x > 0, 1, where(x < 0, -1, 0))},
+    "binary_cross_entropy_with_logits": {"x": _binary_cross_entropy, "target": lambda x, target: -x},
     "celu": {"x": lambda x, *, alpha: where(x > 0, 1, f.exp(x / alpha)), "alpha": _celu_alpha},
     "clamp": {"x": _clamp, "min": _clamp_min, "max": _clamp_max},
     "clip": {"x": _clip, "min": _clip_min, "max": _clip_max},
@@ -372,6 +377,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "hard_sigmoid": {"x": _hard_sigmoid, "alpha": _hard_sigmoid_alpha, "beta": _hard_sigmoid_beta},
     "hard_swish": {"x": _hard_swish},
     "hypot": {"a": _part_of_hypot, "b": lambda a, b: _part_of_hypot(b, a)},
+    "kl_div": {"x": lambda x, target: -target, "target": lambda x, target: f.log(target) + 1 - x},
     "log1mexp": {"x": lambda x: 1 / f.expm1(x)},
     "log_sigmoid": {"x": lambda x: f.logistic(-x)},
     "logaddexp": {"a": lambda a, b: f.logistic(a - b), "b": lambda a, b: f.logistic(b - a)},
