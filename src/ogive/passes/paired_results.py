@@ -498,14 +498,16 @@ class _PairedBranch:
 
     def below(self, current: Expression) -> Sequence[Expression]:
         """The operands of a node."""
+        # As `_number` takes them, in its order: a choice that is decided may look like a part as well.
+        truth = self.reals.decided(current.operands[0]) if current.operation is ops.SELECT else None
+        if truth is not None:
+            return (current.operands[1 if truth else 2],)
         if (part := self.reals.part(current)) is not None:
             return (part.operand,)
         for several in (_ramp(current), _factors(current)):
             if several is not None:
                 return several
         if current.operation is ops.SELECT:
-            if (truth := self.reals.decided(current.operands[0])) is not None:
-                return (current.operands[1 if truth else 2],)
             return () if is_extreme(current) and self.reals.leaf(current) is not None else current.operands[1:]
         if current.operation in (LARGER, SMALLER):
             return ()
