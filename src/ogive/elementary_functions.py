@@ -379,18 +379,13 @@ ERF = elementary(
 )
 
 
-def _erfc_of_ball(ball: Any) -> Any:
-    """Far out by the ends: of a ball itself more is lost there."""
-    return ball.lower().erfc().union(ball.upper().erfc()) if ball > 100 else ball.erfc()
-
-
 ERFC = elementary(
     "erfc",
     doc="``1 - erf(x)``, accurate in both tails.",
     never_makes_nan=True,
     evaluate=lambda x: _error_functions().on_array("erfc", x),
     evaluate_exactly=lambda mp, x: _error_functions().exact("erfc", x),
-    enclosure=lambda e, x: e.other(_erfc_of_ball, 1, e.number(1), e.number(2), e.zero[1], x),
+    enclosure=lambda e, x: e.other(_error_functions().erfc_of_ball, 1, e.number(1), e.number(2), e.zero[1], x),
     near_zero=lambda u, sign: (1, -sign),
 )
 
@@ -401,7 +396,12 @@ NORMAL_TAIL = elementary(
     evaluate=lambda x: _error_functions().normal_tail_on_array(x),
     evaluate_exactly=lambda mp, x: _error_functions().exact("erfc", x / mp.sqrt(2)) / 2,
     enclosure=lambda e, x: e.other(
-        lambda ball: _erfc_of_ball(ball / e.arb(2).sqrt()) / 2, 1, e.number(Fraction(1, 2)), e.number(1), e.zero[1], x
+        lambda ball: _error_functions().erfc_of_ball(ball / e.arb(2).sqrt()) / 2,
+        1,
+        e.number(Fraction(1, 2)),
+        e.number(1),
+        e.zero[1],
+        x,
     ),
     near_zero=lambda u, sign: (type(u)(1, 2), -sign),
 )

@@ -14,6 +14,7 @@ from ogive.errors import needed
 __all__ = [
     "compiled_error_function",
     "context",
+    "erfc_of_ball",
     "erfinv_on_array",
     "exact",
     "exact_erfinv",
@@ -64,6 +65,11 @@ def exact(name: str, x: Any) -> Any:
     if abs(x) > FAR and not is_tail:
         return mp.sign(x) if name == "erf" else 1 - mp.sign(x)
     return getattr(mp, name)(x)
+
+
+def erfc_of_ball(ball: Any) -> Any:
+    """``erfc`` of a ball of Arb. Far out it is computed of the ends: Arb bounds a wide ball by zero on one side there."""
+    return ball.lower().erfc().union(ball.upper().erfc()) if ball > 100 else ball.erfc()
 
 
 def on_array(name: str, x: Any) -> Any:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-from ogive.error_functions import exact
+from ogive.error_functions import erfc_of_ball, exact
 
 __all__ = ["CUBIC", "exactly", "of_ball"]
 
@@ -162,7 +162,7 @@ def of_ball(name: str, arb: Any) -> Callable[[Any], Any]:
         exp=lambda v: v.exp(),
         log1p=lambda v: v.log1p(),
         erf=lambda v: v.erf(),
-        erfc=lambda v: v.erfc(),
+        erfc=erfc_of_ball,
         root=lambda v: arb(v).sqrt(),
         pi=arb.pi(),
         number=lambda q: arb(q.numerator) / q.denominator,
