@@ -59,6 +59,8 @@ def moderate(made: Program) -> Program:
         return made
     best, least_price = made, WORTHWHILE * cost(with_undecided(made.results, made.undecided))
     leaves = [n for n in nodes if n.operation in (ops.INPUT, ops.PARAMETER)]
+    if not leaves:
+        return made
     for largest, of_parameters, smallest in LIMITS:
         known = _Moderate((-largest, largest, smallest), (-of_parameters, of_parameters, 0.0))
         *results, undecided = known.simplified((*made.results, made.undecided))
