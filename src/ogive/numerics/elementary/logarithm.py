@@ -58,7 +58,10 @@ def _of_scaled(
     f, f_low, k = reduced(m, number)
     found = _with_special_cases(m, number, of_parts(f, f_low, m.add_(k, x.exponent)))
     vast, infinity, zero = m.number(FARTHEST / 2), m.number(math.inf), m.number(0.0)
-    is_vast, is_tiny = m.less_(vast, x.exponent), m.less_(x.exponent, m.neg_(vast))
+    # A mantissa that is NaN, negative or zero has the logarithm that it has, whatever stands beside it.
+    is_positive = m.less_(zero, number.high)
+    is_vast = node(ops.AND, (is_positive, m.less_(vast, x.exponent)), None, Format.BIT)
+    is_tiny = node(ops.AND, (is_positive, m.less_(x.exponent, m.neg_(vast))), None, Format.BIT)
     high = m.select_(is_vast, infinity, m.select_(is_tiny, m.neg_(infinity), found.high))
     either = node(ops.OR, (is_vast, is_tiny), None, Format.BIT)
     low = None if found.low is None else m.select_(either, zero, found.low)
