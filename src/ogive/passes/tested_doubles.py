@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
 
 from ogive import elementary_functions as functions
 from ogive import operations as ops
@@ -87,6 +88,7 @@ class TestedDoubles(TestedReals, UntestedElements):
         if self._loses_bits_of_small(root, number):
             unseen = error.static if error.static <= UNSEEN else 0.0  # what is more is a part of the reach
             self.small = max(self.small, SMALL, unseen * 2.0**62)
+            doubt = either(doubt, self._zero_without_sign(root, number, value))
         reach = error.absolute
         if reach is not None and reach.operation is ops.CONSTANT and reach.attribute <= UNSEEN:
             reach = None
@@ -122,6 +124,18 @@ class TestedDoubles(TestedReals, UntestedElements):
             differ = m.select_(is_tiny, differ_if_tiny, differ)
         undecided = either(except_where(differ, error.exactly if m.follows_exactness else None), doubt)
         return value, except_where(undecided, error.nan)
+
+    def _zero_without_sign(self, root: Expression, number: DoubleWord, value: Expression) -> Expression | None:
+        """Where a result is zero and nobody knows its sign: both terms of a sum may have underflowed.
+
+        The zero that operands make which are all zero has the sign that IEEE 754 gives it; arrays have many of them.
+        """
+        m, kept = self.m, self.m.keeps_sign(number)
+        operands = [n for n in self._operands(root) if self.inputs[n.attribute].is_float]
+        if kept is m.always or not operands:
+            return None
+        are_zero = reduce(both, (m.equal_(self.number(n).high, m.number(0.0)) for n in operands))
+        return except_where(m.equal_(value, m.number(0.0)), either(kept, are_zero))
 
     def _about(self, root: Expression, value: Expression) -> Expression:
         """A result before its rounding, of whose size more is known, or the result: how large one of them is, is the other."""
