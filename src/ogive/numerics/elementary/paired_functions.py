@@ -149,7 +149,12 @@ def evaluated(m: PairedArithmetic, table: Piecewise, argument: Paired, steepness
 
     ``steepness``: the operand times the slope, relative to the function, is no more than this times the largest operand.
     """
+    where, is_sure = argument.where, argument.is_single or argument.is_quotient
     argument = m.normalised(argument)
+    if not (is_sure or argument.interval.largest_magnitude <= LARGEST):
+        # The low word of a computed infinity is NaN: `inf * exp(-29)`.
+        is_finite = m.less_equal_(m.abs_(argument.high), m.number(LARGEST))
+        where = replace(where, holds=(*where.holds, is_finite))
     most = m.number(table.most)
     w = m.smaller_(most, argument.high)
     if table.scale is None:
@@ -204,7 +209,7 @@ def evaluated(m: PairedArithmetic, table: Piecewise, argument: Paired, steepness
         low=low,
         around=Around(m.number(1.0) if table.is_signed else high, bound, m.number(0.0)),
         covered=m.roundings,
-        where=argument.where,
+        where=where,
     )
 
 
