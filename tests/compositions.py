@@ -425,7 +425,7 @@ def _catalogue() -> dict[str, Known]:
         lambda x: (
             x
             / c(x, 2)
-            * (c(x, 1) + tanh(_raw_sqrt(c(x, 2) / _pi_like(x)) * (x + c(x, Fraction(44715, 10**6)) * x * x * x)))
+            * (c(x, 1) + tanh(_raw_sqrt(c(x, 2) / _pi_like(x)) * (x + c(x, Fraction(0.044715)) * x * x * x)))
         ),
     )
     found["softcap"] = Known(lambda x: ogive.softcap(x, cap=2.5), lambda x: c(x, 2.5) * tanh(x / c(x, 2.5)))
@@ -601,7 +601,7 @@ def evaluated(tree: Tree, numbers: Sequence[Any]) -> Any:
     try:
         return known.right(*(evaluated(operand, numbers) for operand in tree[1:]))
     except Nan:
-        if tree[0] in ("guard", "guard of sign", "copysign"):
+        if tree[0] in ("guard", "guard of sign", "copysign", "min", "max"):
             raise Skipped("a choice by NaN") from None
         raise
 

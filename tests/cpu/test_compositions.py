@@ -18,6 +18,8 @@ import pytest
 
 import ogive
 from ogive.backends.target import runnable_targets
+from ogive.formula import where
+from ogive.runtime.kernels import make_ufunc
 from tests import compositions
 from tests.inputs import assert_same_bits
 
@@ -45,6 +47,56 @@ def _is_right(seed: int, kind: str, *, is_gradient: bool) -> None:
     counts: Counter[str] = Counter()
     with np.errstate(all="ignore"):
         assert [*compositions.judged(seed, [kind], TARGETS, 12, counts, gradient=is_gradient)] == []
+
+
+f = ogive.formula
+
+#: Formulas that were wrong, operands, and the results.
+FOUND: list[tuple[str, Callable[..., Any], tuple[float, ...], float]] = [
+    ("both terms of a sum underflow", lambda x: f.exp(-x) - x * f.exp(-x), (860.0,), -0.0),
+    ("and in parts", lambda x: 2 * f.exp(-x) - 3 * f.exp(-x), (1500.0,), -0.0),
+    ("a gate's slope", ogive.grad(ogive.operator(lambda x: x * ogive.sigmoid(-f.absolute(x)))), (-860.0,), -0.0),
+    ("NaN times what underflows", lambda x, y: f.log(f.log(x) * f.exp(f.sinh(y))), (-3.0, -10.5), math.nan),
+    ("the logarithm of a negative number far out", lambda x, y: f.log(x * f.exp(f.sinh(y))), (-3.0, -10.5), math.nan),
+    ("and of a zero", lambda x, y: f.log(x * f.exp(f.sinh(y))), (0.0, -10.5), -math.inf),
+    ("tanh of an infinite product", lambda x, y: f.tanh(x * f.exp(y)), (math.inf, -11.0), 1.0),
+    ("erf of one", lambda x, y: f.erf(x * f.exp(y)), (-math.inf, -11.0), -1.0),
+    ("asinh of one", lambda x, y: f.asinh(x * f.exp(y)), (-math.inf, -11.0), -math.inf),
+    (
+        "a choice that is decided",
+        lambda x: ogive.gelu(x) + where(f.exp(x) < x, f.exp(x), 2 * x),
+        (1.0,),
+        2.8413447460685429,
+    ),
+    ("a constant", lambda x: f.log(f.absolute(ogive.grad(ogive.sign)(x))), (2.0,), -math.inf),
+]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kind", compositions.FORMATS)
+@pytest.mark.parametrize(
+    ("formula", "operands", "right"), [case[1:] for case in FOUND], ids=[case[0] for case in FOUND]
+)
+def test_found(formula: Callable[..., Any], operands: tuple[float, ...], right: float, kind: str, target: str) -> None:
+    op = formula if isinstance(formula, ogive.Operator) else ogive.operator(formula)
+    signature = next(s for s in op.signatures if all(t.name == kind for t in s.inputs))
+    given = [np.full(5, x).astype(signature.inputs[0].numpy) for x in operands]
+    with np.errstate(all="ignore"):
+        results = make_ufunc("found", op.program(signature), runnable_targets()[target])(*given)
+    assert_same_bits(results, np.full(5, right).astype(results.dtype))
+
+
+@pytest.mark.parametrize(
+    ("slope", "at", "right"),
+    [
+        (ogive.grad(ogive.gelu), -1e6, -499999999987.10345),
+        (ogive.grad(ogive.gelu), -1e8, -4999999999999982.0),
+        (ogive.log_ndtr, 1e8, -5000000000000019.0),
+    ],
+)
+def test_logarithms_of_what_underflows(slope: Any, at: float, right: float) -> None:
+    """Arb bounds erfc of a ball far out by zero on one side."""
+    assert ogive.operator(lambda x: f.log(f.absolute(slope(x))))(np.float64([at]))[0] == right
 
 
 def test_most_cases_are_judged() -> None:
