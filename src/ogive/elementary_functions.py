@@ -424,7 +424,7 @@ LOG_NDTR = elementary(
     instructions=120,
     evaluate=lambda x: _error_functions().log_ndtr_on_array(x),
     evaluate_exactly=lambda mp, x: _error_functions().exact_log_ndtr(x),
-    enclosure=lambda e, x: e.log_ndtr(x),
+    enclosure=lambda e, x: e.log_ndtr(_error_functions().erfc_of_ball, x),
 )
 
 

@@ -23,7 +23,6 @@ from ogive import forking
 from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, FLOAT_FORMATS, ElementType
 from ogive.effects import Effects, Table, complete
-from ogive.error_functions import erfc_of_ball
 from ogive.errors import UnsupportedError, needed
 from ogive.expression import Expression, Format, Operation, walk
 from ogive.limits import with_limits
@@ -688,7 +687,7 @@ class _Rules:
             raise Undecided
         return self.signed(a.sign, (a.sign * ball_of(a)).root(3))
 
-    def log_ndtr(self, a: Value) -> Value:
+    def log_ndtr(self, erfc: Callable[[Any], Any], a: Value) -> Value:
         """The logarithm of the normal distribution function; far below, by the bounds of its tail."""
         if a.kind == "nan":
             return a
@@ -696,7 +695,7 @@ class _Rules:
             return _ZERO[-1] if a.sign > 0 else _INFINITY[-1]
         x = ball_of(a)
         if not x < -1000:
-            tail = erfc_of_ball(abs(x) / self.arb(2).sqrt()) / 2
+            tail = erfc(abs(x) / self.arb(2).sqrt()) / 2
             return of_ball((-tail).log1p() if x > 0 else tail.log() if x < 0 else (1 - tail).log(), -1)
         # The tail is exp(-x**2 / 2) / (abs(x) sqrt(2 pi)) times 1 - 1/x**2 + 3/x**4 - ...: that series is cut between
         # two terms, which enclose it.
