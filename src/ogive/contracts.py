@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from ogive.errors import ParameterError, message, variable
 
-__all__ = ["CONTRACTS", "DEFAULT", "checked"]
+__all__ = ["CONTRACTS", "DEFAULT", "IN_FLOAT", "checked"]
 
 CONTRACTS = ("exact", "fast")
+
+#: The form of the fast contract that exported C has: float32 alone, without fused multiply-add (passes/single_precision.py).
+IN_FLOAT = "in float"
 
 
 def checked(subject: str, accuracy: object, default: str | None = None) -> str:

@@ -224,7 +224,7 @@ class Operator(_native.OperatorCall):
         >>> ogive.gelu.fast(np.float32([0.0, 20.0]))
         array([ 0., 20.], dtype=float32)
         """
-        return self._under("fast")
+        return self.under("fast")
 
     @cached_property
     def exact(self) -> Self:
@@ -234,7 +234,7 @@ class Operator(_native.OperatorCall):
         >>> ogive.gelu.fast.exact
         <operator gelu.exact(x, *, approximate='none')>
         """
-        return self._under("exact")
+        return self.under("exact")
 
     @property
     def base(self) -> Self:
@@ -243,9 +243,10 @@ class Operator(_native.OperatorCall):
 
     def under_contract_of(self, model: Operator) -> Self:
         """The same operator under the contract that another one was asked for by name; as it is, where none was."""
-        return self if model.base is model else self._under(model.accuracy)
+        return self if model.base is model else self.under(model.accuracy)
 
-    def _under(self, accuracy: str) -> Self:
+    def under(self, accuracy: str) -> Self:
+        """The same operator under the contract of that name (contracts.py)."""
         default = self.base
         found = default._contracts.get(accuracy)
         if found is None:

@@ -54,9 +54,11 @@ class Text:
         """Whether loops of the graphs are written as loops: for what is computed rarely, and one element at a time."""
         self._count = 0
 
-    def named(self, roots: Sequence[Expression]) -> tuple[list[str], dict[Expression, str]]:
-        """The statements that compute these values, and the name of each."""
-        lines, values = self.statements(roots)
+    def named(
+        self, roots: Sequence[Expression], known: Mapping[Expression, str] | None = None
+    ) -> tuple[list[str], dict[Expression, str]]:
+        """The statements that compute these values, and the name of each. ``known`` are values that have a name."""
+        lines, values = self.statements(roots, known)
         found = dict(zip(roots, values, strict=True))
         for root, value in found.items():
             if not value.isidentifier() and root.operation != ops.CONSTANT:

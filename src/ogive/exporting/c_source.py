@@ -21,6 +21,7 @@ from ogive.backends.c_like import Text, bare, joined
 from ogive.backends.c_rows import StageText, kernel_record, loop_text, row_sizes
 from ogive.backends.c_support import SUPPORT
 from ogive.backends.dialects import ISO_C
+from ogive.exporting.float_source import float_functions
 from ogive.exporting.interface import C_TYPES, Interface
 from ogive.expression import Expression, Format, walk
 from ogive.program import FastPath, Program
@@ -65,6 +66,10 @@ _TITLE = """\
  * exact. {common} declares all that is called here and not written. */
 """
 
+_TITLE_OF_FLOAT = """\
+/* A value's name begins with its type: f is float, i an integer, is a condition. Numbers in hexadecimal are exact. */
+"""
+
 _COMMON_TITLE = """\
 /* What the C files that Ogive exports have in common, the same for all: IEEE 754 in ISO C11. */
 """
@@ -72,6 +77,8 @@ _COMMON_TITLE = """\
 
 def common_files(interfaces: Sequence[Interface]) -> dict[str, str]:
     """The files by name that the file of these functions includes."""
+    if not _needs_common(interfaces):
+        return {}
     texts = {COMMON: _common()}
     if any(interface.is_row_wise for interface in interfaces):
         texts[COMMON_ROWS] = _common_rows()
@@ -83,19 +90,32 @@ def source_text(name: str, interfaces: Sequence[Interface], *, is_whole: bool = 
     """The file of these functions, whose header is ``NAME.h``; ``is_whole`` is with what it has in common with others."""
     rows = [interface.program for interface in interfaces if interface.is_row_wise]
     text = Text(ISO_C, lambda n: "")
-    functions = [
-        one
-        for interface in interfaces
-        for one in (_RowFunctions if interface.is_row_wise else _Functions)(interface, text.support).texts()
-    ]
+    functions = [one for interface in interfaces for one in _functions(interface, text.support)]
     tables = [each for key, each in text.support.items() if key not in SUPPORT]
     sizes = "".join(f"#define {word} {size}\n" for word, size in row_sizes(rows).items())
     common = [_common(), *([sizes, _common_rows()] if rows else [])]
     included = [f'#include "{COMMON}"\n', *([f'{sizes}#include "{COMMON_ROWS}"\n'] if rows else [])]
     title = _TITLE.format(common=COMMON)
+    if not _needs_common(interfaces):
+        before = ISO_C.before
+        for words in (" and double in double", " and double"):
+            before = before.replace(words, "")
+        title, included = _TITLE_OF_FLOAT, [before, *text.support.values()]
+        is_whole, tables = False, []
     lines = "\n".join([*tables, *functions]).split("\n")
     own = [each for line in lines for each in _wrapped(line)]
     return "\n".join([title, f'#include "{name}.h"', *(common if is_whole else included), *own])
+
+
+def _needs_common(interfaces: Sequence[Interface]) -> bool:
+    """Whether there is a function that is not in float alone."""
+    return any(interface.real != "float" for interface in interfaces)
+
+
+def _functions(interface: Interface, support: dict[str, str]) -> list[str]:
+    if interface.real == "float":
+        return float_functions(interface, support)
+    return (_RowFunctions if interface.is_row_wise else _Functions)(interface, support).texts()
 
 
 def _wrapped(line: str) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ogive.contracts import checked
+from ogive.contracts import IN_FLOAT, checked
 from ogive.errors import ArgumentError, ParameterError, described, message, naming
 from ogive.exporting import building
 from ogive.exporting.c_source import common_files, source_text
@@ -35,6 +35,17 @@ _ROWS = """\
 FORMS = ("c", *building.FORMS, "table")
 
 
+_EXACT = """\
+ * The caller's rounding mode, flush-to-zero and floating-point flags neither matter nor change.
+ * Nothing is allocated, and no library is called. -O3 and an option for the processor (-march=native) make compilers
+ * vectorise the loops; -ffast-math is refused."""
+
+_IN_FLOAT = """\
+ * The fast contract in float alone: no double, no fused multiply-add, nothing allocated, no library called. Results may be some
+ * units in the last place off. The caller's rounding mode has to be to nearest; where subnormal numbers are flushed to zero,
+ * results below 2**-126 are zero. -ffast-math is refused."""
+
+
 def header_text(name: str, interfaces: Sequence[Interface], digests: Mapping[str, int]) -> str:
     """The header of these functions."""
     (guard,) = identifiers([f"{name}_h".upper()])
@@ -46,9 +57,7 @@ def header_text(name: str, interfaces: Sequence[Interface], digests: Mapping[str
         " * An element's bits depend on its operands alone: not on the range, the distances or the processor. So threads may",
         " * compute ranges of their own. A result may be written over an operand of the same type and distances.",
         " * Pointers are aligned to their elements. float16 and bfloat16 are uint16_t: their bits. bool is uint8_t, 0 or 1.",
-        " * The caller's rounding mode, flush-to-zero and floating-point flags neither matter nor change.",
-        " * Nothing is allocated, and no library is called. -O3 and an option for the processor (-march=native) make compilers",
-        " * vectorise the loops; -ffast-math is refused.",
+        *(text for text, real in ((_EXACT, "double"), (_IN_FLOAT, "float")) if any(i.real == real for i in interfaces)),
         " */",
         f"#ifndef {guard}",
         f"#define {guard}",
@@ -150,7 +159,9 @@ def export(
     that it compiles for (aarch64-linux-gnu, x86_64-windows-gnu, wasm32-wasi), without one this machine, and
     ``processor`` what it may count on (x86-64-v3). ``choices`` are parameters that select a formula, ``name`` is the
     function's name in C. ``self_test`` adds a C program that compares the function with the digest in its header.
-    ``accuracy`` is the contract of operators, exact or fast.
+    ``accuracy`` is the contract of operators, exact or fast. Fast functions compute in float alone, for processors without
+    double or fused multiply-add: they branch, their name has ``fast`` in it, and their results are not those of
+    ``ogive.gelu.fast``. docs/export.md has their errors.
 
     With ``form="table"`` the files are an array of C with the result for each input, a function that looks it up, and the
     array in NumPy's format. Operators of one tensor have tables in float8_e4m3, float8_e4m3fn, float8_e4m3fnuz,
@@ -186,7 +197,7 @@ def export(
     several = isinstance(what, list | tuple) and not isinstance(what, CalledOperator)
     if several and not what:
         raise ParameterError(message("ogive.export", "what is an empty list", "an operator, or a list of them"))
-    wanted = [with_accuracy(one, accuracy) for one in (what if several else [what])]
+    wanted = [with_accuracy(one, accuracy, in_float=form != "table") for one in (what if several else [what])]
     quantisation = {"x_scale": x_scale, "x_zero_point": x_zero_point, "y_scale": y_scale, "y_zero_point": y_zero_point}
     if form == "table":
         from ogive.exporting.tables import table_of
@@ -202,19 +213,21 @@ def export(
     return made if form == "c" else made.built(form, triple or building.HERE, processor)
 
 
-def with_accuracy(what: Any, accuracy: str | None) -> Any:
-    """The same operator under a contract; bound ones and models have theirs."""
-    if accuracy is None:
-        return what
-    checked("ogive.export", accuracy)
+def with_accuracy(what: Any, accuracy: str | None, *, in_float: bool) -> Any:
+    """The same operator under a contract; in C the fast one computes in float alone."""
+    if accuracy is not None:
+        checked("ogive.export", accuracy)
     if isinstance(what, CalledOperator):
-        return what._replace(operator=getattr(what.operator, accuracy))
+        return what._replace(operator=with_accuracy(what.operator, accuracy, in_float=in_float))
     found = bound_of(what)
     if found is None:
+        if accuracy is None:
+            return what
         what_is = f"accuracy is {accuracy!r}, and what is {described(what)}"
         raise ParameterError(message("ogive.export", what_is, "operators with accuracy"))
     op, values = found
-    chosen = getattr(op, accuracy)
+    contract = accuracy or op.accuracy
+    chosen = op.under(IN_FLOAT if contract == "fast" and in_float else contract)
     return chosen.bind(**values) if values else chosen
 
 

@@ -50,6 +50,8 @@ class Interface:
     program: Program
     constants: tuple[float, ...] = ()
     """The values of the program's parameters, where callers do not say it."""
+    real: str = "double"
+    """The type of parameters in C: of functions in float alone float."""
 
     @property
     def is_row_wise(self) -> bool:
@@ -84,7 +86,7 @@ class Interface:
         found += [("size_t ", "begin"), ("size_t ", "end")]
         if self.is_row_wise:
             found.append(("size_t ", "count"))
-        found += [("double ", parameter) for parameter in self.parameters]
+        found += [(f"{self.real} ", parameter) for parameter in self.parameters]
         if self.is_row_wise:
             found.append(("void *", "scratch"))
         return found

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ogive.contracts import IN_FLOAT
 from ogive.dtypes import ElementType
 from ogive.engine.computation import Compilable, make_ufunc
-from ogive.errors import ArgumentError, DTypeError, message
+from ogive.errors import ArgumentError, DTypeError, UnsupportedError, message
 from ogive.exporting.interface import Interface, Operand, identifiers
 from ogive.forking import cached_property
 from ogive.operator import Operator
@@ -164,10 +165,15 @@ def source_of_operator(
         for k, (word, kind) in enumerate(zip(tensors, types, strict=True))
     )
     own = [str(chosen[p.name]) for p in op.parameters if p.choices and not p.is_default(chosen[p.name])]
-    called = [shown or op.base.name, *([] if op.accuracy == "exact" else [op.accuracy])]
+    called = [shown or op.base.name, *([] if op.accuracy == "exact" else ["fast"])]
     (name,) = identifiers([name or "_".join(["ogive", *called, *own, *_words(op, signature)])])
     title = (op.function.__doc__ or op.name).strip().splitlines()[0]
-    interface = Interface(name, title, operands, tuple(open_ones), computation.program)
+    if op.accuracy == IN_FLOAT and (op.is_row_wise or len(signature.outputs) > 1):
+        what = f"{op.base.name} {'takes rows' if op.is_row_wise else 'has several results'}"
+        allowed = "operators of elements with one result, with accuracy fast"
+        raise UnsupportedError(message("ogive.export", what, allowed, "Take accuracy='exact'"))
+    real = "float" if op.accuracy == IN_FLOAT else "double"
+    interface = Interface(name, title, operands, tuple(open_ones), computation.program, real=real)
     return ExportSource(interface, computation, () if bound else tuple(numbers.values()))
 
 

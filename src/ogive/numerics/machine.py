@@ -8,7 +8,7 @@ from fractions import Fraction
 from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, node
 
-__all__ = ["LONG", "Machine"]
+__all__ = ["LONG", "Machine", "Unfused"]
 
 #: The polynomials of a float64 that computes shorter results with a bound of the error (bounded.py).
 LONG = "long"
@@ -112,6 +112,14 @@ class Machine:
 
     def fma_(self, a: Expression, b: Expression, c: Expression) -> Expression:
         return self.make(ops.FMA, a, b, c)
+
+    def exact_sum_(self, a: Expression, b: Expression, c: Expression) -> Expression:
+        """``a * b + c`` where the product must not be rounded first: c nearly is its opposite, or what it lacks is small."""
+        return self.fma_(a, b, c)
+
+    def lost_of_product_(self, a: Expression, b: Expression, product: Expression) -> Expression:
+        """The part of a product that rounding lost."""
+        return self.fma_(a, b, self.neg_(product))
 
     def abs_(self, a: Expression) -> Expression:
         return self.number(abs(a.attribute)) if a.operation == ops.CONSTANT else self._on_singles(ops.ABSOLUTE, a)
@@ -236,3 +244,33 @@ class Machine:
         """The same where ``abs(a) >= abs(b)``, or a is zero."""
         s = self.add_(a, b)
         return s, self.sub_(b, self.sub_(s, a))
+
+
+class Unfused(Machine):
+    """The instructions of float32 for processors without fused multiply-add, in float32 alone."""
+
+    #: Splits a number of 24 bits into two of 12.
+    SPLITTER = 4097.0
+
+    def __init__(self) -> None:
+        super().__init__(Format.F32)
+
+    def fma_(self, a: Expression, b: Expression, c: Expression) -> Expression:
+        return self.add_(self.mul_(a, b), c)
+
+    def exact_sum_(self, a: Expression, b: Expression, c: Expression) -> Expression:
+        product = self.mul_(a, b)
+        return self.add_(self.add_(product, c), self.lost_of_product_(a, b, product))
+
+    def lost_of_product_(self, a: Expression, b: Expression, product: Expression) -> Expression:
+        """By Dekker, of numbers far from infinite."""
+        (a_high, a_low), (b_high, b_low) = self._halves(a), self._halves(b)
+        rest = self.sub_(self.mul_(a_high, b_high), product)
+        for x, y in ((a_high, b_low), (a_low, b_high), (a_low, b_low)):
+            rest = self.add_(rest, self.mul_(x, y))
+        return rest
+
+    def _halves(self, a: Expression) -> tuple[Expression, Expression]:
+        scaled = self.mul_(a, self.number(self.SPLITTER))
+        high = self.sub_(scaled, self.sub_(scaled, a))
+        return high, self.sub_(a, high)

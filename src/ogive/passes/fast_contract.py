@@ -29,7 +29,17 @@ from ogive.numerics.machine import Machine
 from ogive.passes.cost import is_worth_it
 from ogive.program import Program, stored_operand
 
-__all__ = ["SLOPES", "fast"]
+__all__ = [
+    "IMAGES",
+    "SLOPES",
+    "TYPES",
+    "FastNumber",
+    "FastRules",
+    "Unknown",
+    "fast",
+    "polynomial_of",
+    "without_clamp",
+]
 
 
 class GateSlope(NamedTuple):
@@ -123,7 +133,7 @@ QUARTER = Fraction(1, 4)
 MOST_PASSES = 8
 
 
-class _Unknown(Exception):
+class Unknown(Exception):
     """There is no rule for this."""
 
 
@@ -141,7 +151,7 @@ def fast(
         return exact
     try:
         results, is_unusual = _results(exact, roots, tuple(inputs))
-    except _Unknown:
+    except Unknown:
         return exact
     undecided = exact.undecided
     if undecided is not None:  # of an element that is not computed exactly nothing is in doubt
@@ -225,7 +235,7 @@ def _results(
     limits: dict[Expression, float] = {}
     is_pruned = False
     for _ in range(MOST_PASSES):
-        lowering, before = _Fast(roots, inputs, limits), dict(limits)
+        lowering, before = FastRules(roots, inputs, limits), dict(limits)
         values = [lowering.value(root) for root in roots]
         if limits == before:
             needed = {root: limit for root, limit in limits.items() if root in lowering.required}
@@ -245,12 +255,12 @@ def _results(
 
 
 @dataclass(frozen=True)
-class _FastNumber:
+class FastNumber:
     number: Expression
     interval: Interval
 
 
-class _Fast:
+class FastRules:
     """The primitive graphs of formulas for operands within ``limits``, to which rules add."""
 
     def __init__(
@@ -262,7 +272,7 @@ class _Fast:
         self.limits = limits
         self.divisors: dict[Expression, None] = {}
         """Divisors that are the same for all elements, and no constant."""
-        self.values: dict[Expression, _FastNumber] = {}
+        self.values: dict[Expression, FastNumber] = {}
         self.truths: dict[Expression, Expression] = {}
         self.required: set[Expression] = set()
         """The operands whose limits rules have asked for."""
@@ -318,14 +328,14 @@ class _Fast:
 
     # ---- numbers
 
-    def value(self, root: Expression) -> _FastNumber:
+    def value(self, root: Expression) -> FastNumber:
         for current in walk(root, operands=self._open_operands):
             if current.format is Format.NUMBER and current not in self.values:
                 value = self._value(current)
                 if current in self.limits:
                     limit = self.limits[current]
                     low, high = max(value.interval.low, -limit), min(value.interval.high, limit)
-                    value = _FastNumber(value.number, Interval(low, high))
+                    value = FastNumber(value.number, Interval(low, high))
                 self.values[current] = value
         return self.values[root]
 
@@ -343,17 +353,17 @@ class _Fast:
                     return (root.operands[1 if decided else 2],)
         return root.operands
 
-    def _value(self, root: Expression) -> _FastNumber:
+    def _value(self, root: Expression) -> FastNumber:
         m = self.m
         match root.operation:
             case ops.INPUT:
                 return self._input(root)
             case ops.PARAMETER:
                 value = node(ops.CONVERT, (node(ops.PARAMETER, (), root.attribute, Format.F64),), None, Format.F32)
-                return _FastNumber(value, Interval(-m.largest, m.largest))
+                return FastNumber(value, Interval(-m.largest, m.largest))
             case ops.CONSTANT:
                 number = m.rounded(root.attribute) if isinstance(root.attribute, Fraction) else float(root.attribute)
-                return _FastNumber(m.number(number), Interval.around(number))
+                return FastNumber(m.number(number), Interval.around(number))
             case ops.SELECT:
                 return self._choice(root)
         if root.operation in FUNCTIONS:
@@ -367,47 +377,47 @@ class _Fast:
         intervals = [operand.interval for operand in operands]
         match root.operation:
             case ops.NEGATE:
-                return _FastNumber(m.neg_(*numbers), -intervals[0])
+                return FastNumber(m.neg_(*numbers), -intervals[0])
             case ops.APPROXIMATION:
-                return _FastNumber(numbers[0], intervals[0])
+                return FastNumber(numbers[0], intervals[0])
             case ops.ABSOLUTE:
-                return _FastNumber(m.abs_(*numbers), abs(intervals[0]))
+                return FastNumber(m.abs_(*numbers), abs(intervals[0]))
             case ops.COPY_SIGN:
                 magnitude = abs(intervals[0])
-                return _FastNumber(m.make(ops.COPY_SIGN, *numbers), magnitude | -magnitude)
+                return FastNumber(m.make(ops.COPY_SIGN, *numbers), magnitude | -magnitude)
             case ops.ADD:
                 is_regrouped = all(n.operation != ops.ADD or self.uses[n] == 1 for n in root.operands)
-                return _FastNumber(self._sum(*numbers, regroup=is_regrouped), intervals[0] + intervals[1])
+                return FastNumber(self._sum(*numbers, regroup=is_regrouped), intervals[0] + intervals[1])
             case ops.SUBTRACT:
-                return _FastNumber(self._sum(numbers[0], m.neg_(numbers[1])), intervals[0] - intervals[1])
+                return FastNumber(self._sum(numbers[0], m.neg_(numbers[1])), intervals[0] - intervals[1])
             case ops.MULTIPLY:
                 interval = intervals[0] * intervals[1]
                 if not self.slopes.isdisjoint(root.operands):
                     self.slopes.add(root)
-                    return _FastNumber(self._product(*numbers), interval)
+                    return FastNumber(self._product(*numbers), interval)
                 for factor, quotient in (root.operands, root.operands[::-1]):
                     if quotient.operation == ops.DIVIDE and depends_on_elements(quotient.operands[1]):
                         x, dividend, divisor = (self.values[n].number for n in (factor, *quotient.operands))
                         terms = self._terms(divisor) or ()
-                        return _FastNumber(self._product_with_quotient(x, dividend, divisor, terms), interval)
+                        return FastNumber(self._product_with_quotient(x, dividend, divisor, terms), interval)
                     value = self.values[quotient].number
                     if quotient.operation == ops.MULTIPLY and value.operation == ops.DIVIDE:
                         x, (dividend, divisor) = self.values[factor].number, value.operands
-                        return _FastNumber(self._product_with_quotient(x, dividend, divisor, ()), interval)
-                return _FastNumber(self._product(*numbers), interval)
+                        return FastNumber(self._product_with_quotient(x, dividend, divisor, ()), interval)
+                return FastNumber(self._product(*numbers), interval)
             case ops.DIVIDE:
-                return _FastNumber(self._quotient(*numbers), intervals[0] / intervals[1])
+                return FastNumber(self._quotient(*numbers), intervals[0] / intervals[1])
             case ops.SQUARE_ROOT:
                 interval = Interval(max(intervals[0].low, 0.0), max(intervals[0].high, 0.0)).map(math.sqrt)
-                return _FastNumber(m.sqrt_(*numbers), interval)
-        raise _Unknown(root.operation)
+                return FastNumber(m.sqrt_(*numbers), interval)
+        raise Unknown(root.operation)
 
-    def _input(self, root: Expression) -> _FastNumber:
+    def _input(self, root: Expression) -> FastNumber:
         self.limits.setdefault(root, LARGEST_OPERAND)
         self.required.add(root)
         leaf = stored_operand(root, self.inputs)
         number = leaf if leaf.format is Format.F32 else node(ops.CONVERT, (leaf,), None, Format.F32)
-        return _FastNumber(number, Interval(-LARGEST_OPERAND, LARGEST_OPERAND))
+        return FastNumber(number, Interval(-LARGEST_OPERAND, LARGEST_OPERAND))
 
     def _sum(self, a: Expression, b: Expression, *, regroup: bool = False) -> Expression:
         """A sum; one with a product is a single instruction.
@@ -494,7 +504,7 @@ class _Fast:
             self.divisors[b] = None
         return m.mul_(a, m.div_(m.number(1.0), b))
 
-    def _choice(self, root: Expression) -> _FastNumber:
+    def _choice(self, root: Expression) -> FastNumber:
         condition, a, b = root.operands
         decided = self._decided(condition)
         if decided is not None:
@@ -508,17 +518,17 @@ class _Fast:
             extreme = min if condition.operands[0] is a else max
             bounds = ((first.interval.low, second.interval.low), (first.interval.high, second.interval.high))
             interval = Interval(*(extreme(pair) for pair in bounds))
-        return _FastNumber(self.m.select_(self.truth(condition), first.number, second.number), interval)
+        return FastNumber(self.m.select_(self.truth(condition), first.number, second.number), interval)
 
     # ---- elementary functions
 
-    def _function(self, root: Expression) -> _FastNumber:
+    def _function(self, root: Expression) -> FastNumber:
         m, operation, inner = self.m, root.operation, root.operands[0]
         interval = self.values[inner].interval
         if operation == "log1p":
             if not interval.within(0.0, 1 + 2.0**-10):
-                raise _Unknown("log1p of other numbers than those from 0 to 1")
-            return _FastNumber(rules.log1p_to_one(m, self.values[inner].number), interval.map(math.log1p))
+                raise Unknown("log1p of other numbers than those from 0 to 1")
+            return FastNumber(rules.log1p_to_one(m, self.values[inner].number), interval.map(math.log1p))
         if operation == "exp":
             bell = self._gaussian(inner)
             if bell is not None:
@@ -527,17 +537,17 @@ class _Fast:
         if cubic is None:
             self.require(inner, rules.LIMITS[operation])
         if operation == "normal_tail":
-            return _FastNumber(self._normal_tail(inner, interval), IMAGES[operation])
+            return FastNumber(self._normal_tail(inner, interval), IMAGES[operation])
         if operation == "cosh":
-            return _FastNumber(rules.cosh(m, rules.decay(m, self._argument(inner))), Interval(1.0, math.cosh(87.0)))
+            return FastNumber(rules.cosh(m, rules.decay(m, self._argument(inner))), Interval(1.0, math.cosh(87.0)))
         argument = self._argument(inner) if cubic is None else cubic
         number = getattr(rules, operation)(m, argument)
         if operation in IMAGES:
-            return _FastNumber(number, IMAGES[operation])
+            return FastNumber(number, IMAGES[operation])
         most = rules.LIMITS[operation]
         function = math.exp if operation == "exp" else math.expm1
         bounds = Interval(max(interval.low, -most), min(interval.high, most))
-        return _FastNumber(number, bounds.map(function))
+        return FastNumber(number, bounds.map(function))
 
     def _normal_tail(self, root: Expression, interval: Interval) -> Expression:
         number = self.values[root].number
@@ -549,16 +559,16 @@ class _Fast:
             magnitude, is_negative = number, self.m.less_(number, self.m.number(0.0))
         return rules.tail_on_both_sides(self.m, self.m.abs_(magnitude), is_negative)
 
-    def _gaussian(self, root: Expression) -> _FastNumber | None:
+    def _gaussian(self, root: Expression) -> FastNumber | None:
         """``exp(-x**2 / 2)``."""
-        terms = _polynomial(root, lambda n: self._without_clamp(n, []))
+        terms = polynomial_of(root, lambda n: self._without_clamp(n, []))
         if terms is None or terms[1] != {2: Fraction(-1, 2)}:
             return None
         x = terms[0]
         self.require(x, rules.LIMITS["gaussian"])
-        return _FastNumber(rules.gaussian(self.m, self.m.abs_(self.values[x].number)), Interval(0.0, 1.0))
+        return FastNumber(rules.gaussian(self.m, self.m.abs_(self.values[x].number)), Interval(0.0, 1.0))
 
-    def _slope(self, root: Expression) -> _FastNumber | None:
+    def _slope(self, root: Expression) -> FastNumber | None:
         """The derivative of an activation, in a form of its own."""
         gate = gate_slope_of(root)
         if gate is not None:
@@ -566,7 +576,7 @@ class _Fast:
         bell = bell_of(root)
         return None if bell is None else self._bell(bell)
 
-    def _gate_slope(self, gate: GateSlope) -> _FastNumber:
+    def _gate_slope(self, gate: GateSlope) -> FastNumber:
         m, cubic = self.m, self._cubic(gate.u, of_magnitude=True)
         if cubic is None:
             self.require(gate.u, rules.LIMITS["slope"])
@@ -574,9 +584,9 @@ class _Fast:
         is_negative = m.less_(self.values[gate.u].number, m.number(0.0))
         w = self.values[gate.w]
         interval = Interval.around(1.0) + w.interval * Interval(0.0, 1.0)
-        return _FastNumber(rules.gate_slope(m, e, w.number, is_negative), interval)
+        return FastNumber(rules.gate_slope(m, e, w.number, is_negative), interval)
 
-    def _bell(self, bell: Bell) -> _FastNumber:
+    def _bell(self, bell: Bell) -> FastNumber:
         m = self.m
         self.require(bell.u, rules.LIMITS["slope"] / (2 if bell.is_of_cosh else 1))
         argument = self._argument(bell.u)
@@ -590,9 +600,9 @@ class _Fast:
             factor = None
         image = Interval(0.0, 1.0)
         if factor is None:
-            return _FastNumber(number, image)
+            return FastNumber(number, image)
         other = self.values[factor]
-        return _FastNumber(self._product(other.number, number), image * other.interval)
+        return FastNumber(self._product(other.number, number), image * other.interval)
 
     def _argument(self, root: Expression) -> rules.Argument:
         """A number as a function's argument: of a product with what is the same for all elements, both factors."""
@@ -621,11 +631,11 @@ class _Fast:
     def _cubic(self, root: Expression, *, of_magnitude: bool = False) -> rules.Argument | None:
         """The argument, or its magnitude, if it is a x + b x**3 with positive numbers a and b."""
         clamps: list[float] = []
-        terms = _polynomial(root, lambda n: self._without_clamp(n, clamps))
+        terms = polynomial_of(root, lambda n: self._without_clamp(n, clamps))
         if terms is None or set(terms[1]) != {1, 3} or min(terms[1].values()) <= 0:
             return None
         x, (linear, third) = terms[0], (terms[1][1], terms[1][3])
-        most = _where_reached(linear, third, rules.LIMITS["logistic"])
+        most = rules.where_reached(linear, third, rules.LIMITS["logistic"])
         if not rules.is_cubic(linear, third, most) or any(most >= clamp for clamp in clamps):
             return None
         self.require(x, most)
@@ -667,7 +677,7 @@ class _Fast:
             return getattr(self.m, f"{root.operation}_")(a, b)  # type: ignore[no-any-return]
         if root.operation in (ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT):
             return node(root.operation, tuple(self.truths[n] for n in root.operands), None, Format.BIT)
-        raise _Unknown(root.operation)
+        raise Unknown(root.operation)
 
 
 def _is_scaled(primitive: Expression) -> bool:
@@ -686,6 +696,15 @@ def _factor_of(root: Expression, operand: Expression) -> Expression | None:
     return None
 
 
+def without_clamp(root: Expression) -> Expression:
+    """The number that is clamped by constants, from one side or both."""
+    while is_extreme(root) and (others := [n for n in root.operands[1:] if n.operation != ops.CONSTANT]):
+        if len(others) == 2:
+            break
+        (root,) = others
+    return root
+
+
 def _is_below(a: Interval, b: Interval) -> bool:
     """Whether the numbers of one interval are less than those of another, rounding errors and all."""
     return a.high + 2.0**-20 * max(abs(a.high), abs(b.low)) < b.low
@@ -694,7 +713,7 @@ def _is_below(a: Interval, b: Interval) -> bool:
 _OF_POLYNOMIALS = (ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.NEGATE, ops.DIVIDE)
 
 
-def _polynomial(
+def polynomial_of(
     root: Expression, resolve: Callable[[Expression], Expression]
 ) -> tuple[Expression, dict[int, Fraction]] | None:
     """A formula as a polynomial in one operand; None where it is none of degree 8 or less.
@@ -743,12 +762,3 @@ def _polynomial(
             found[current] = None
     terms = found[root]
     return None if terms is None or variable is None else (variable, {p: c for p, c in terms.items() if c})
-
-
-def _where_reached(linear: Fraction, third: Fraction, value: float) -> float:
-    """About the largest float32 number of few bits at which ``linear * x + third * x**3`` is below the value."""
-    low, high = 0.0, value / float(linear)
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if float(linear) * middle + float(third) * middle**3 < value else (low, middle)
-    return math.floor(low * 64) / 64

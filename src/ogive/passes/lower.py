@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ogive.contracts import IN_FLOAT
 from ogive.dtypes import ElementType
 from ogive.expression import ROW_NUMBERS, Expression, Format, walk
 from ogive.limits import stored_in, with_limits
@@ -40,6 +41,7 @@ from ogive.passes.integers import (
     only_chooses,
     whole_rows,
 )
+from ogive.passes.single_precision import in_single_precision
 from ogive.passes.untested_elements import untested, with_short_products
 from ogive.passes.untested_rows import UntestedRows, untested_rows
 from ogive.program import MASK, Program, Source
@@ -61,13 +63,15 @@ def lower(
     """The program that computes the formulas for operands of these element types.
 
     With ``reduces`` results are not of elements: each is one number of a row.
-    ``accuracy`` is the contract (contracts.py).
+    ``accuracy`` is the contract (contracts.py), or float32 alone, which exported C of the fast contract has.
     """
     types = (*inputs, *outputs)
     stored = stored_in(inputs, outputs)
     is_single = computes_in(inputs, outputs) == "float32"
     real = with_limits(roots, stored, rounds_parameters=is_single)
     roots = with_limits(roots, stored, in_float64=True, rounds_parameters=is_single)
+    if accuracy == IN_FLOAT:
+        return in_single_precision(as_computed(roots, keep=SLOPES), inputs, outputs, parameter_count)
     if reduces and modular:
         return whole_rows(roots, inputs, outputs, format_of_rows(roots, inputs), parameter_count)
     integers = None if reduces else computed_in_integers(roots, inputs, outputs, modular=modular)

@@ -40,6 +40,7 @@ from ogive.numerics.elementary.derived_numbers import FAST
 from ogive.numerics.machine import Machine
 
 __all__ = [
+    "FAST",
     "LIMITS",
     "SATURATED",
     "Argument",
@@ -57,9 +58,12 @@ __all__ = [
     "logistic",
     "normal_tail",
     "one_per_cosh_squared",
+    "parts_of_tail",
+    "reduced",
     "tail_on_both_sides",
     "tanh",
     "tanh_below_saturation",
+    "where_reached",
 ]
 
 LOG2_E = float.fromhex("0x1.715476p+0")
@@ -109,7 +113,7 @@ def _numbers(name: str, *, is_short: bool) -> tuple[float, ...]:
     return tuple(FAST[f"{name}_SHORT" if is_short else name])
 
 
-def _reduced(m: Machine, a: Argument, factor: float = 1.0) -> tuple[Expression, Expression]:
+def reduced(m: Machine, a: Argument, factor: float = 1.0) -> tuple[Expression, Expression]:
     """(n + magic, r / k) of the argument times ``factor``, a power of two; k is the factor and the sign."""
     k = factor * a.sign
     magic, log2_e = m.number(m.magic), m.number(k * LOG2_E)
@@ -121,7 +125,7 @@ def _reduced(m: Machine, a: Argument, factor: float = 1.0) -> tuple[Expression, 
     if a.w is None:
         r = m.fma_(n, high, a.x)
     else:  # n * high is exact
-        r = m.fma_(a.x, a.w, m.mul_(n, high))
+        r = m.exact_sum_(a.x, a.w, m.mul_(n, high))
     if a.low is None:
         return shifted, m.fma_(n, low, r)
     return shifted, m.add_(r, m.fma_(n, low, a.low))
@@ -129,14 +133,14 @@ def _reduced(m: Machine, a: Argument, factor: float = 1.0) -> tuple[Expression, 
 
 def _reduced_in_two(m: Machine, a: Argument, factor: float) -> tuple[Expression, Expression, Expression]:
     """The same of an argument with a low part, and what the sum that is r / k has lost."""
-    shifted, r = _reduced(m, a, factor)
+    shifted, r = reduced(m, a, factor)
     high, low = r.operands
     return shifted, r, m.add_(m.sub_(high, r), low)
 
 
 def exp(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
     """``exp(factor * a)`` where that is a normal number; the factor is a power of two."""
-    shifted, r = _reduced(m, a, factor)
+    shifted, r = reduced(m, a, factor)
     k = factor * a.sign
     series = (1.0, 1.0, *_numbers("EXP", is_short=a.is_short))
     return m.times_power_of_two_(m.polynomial_(r, tuple(c * k**i for i, c in enumerate(series))), shifted)
@@ -144,7 +148,7 @@ def exp(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
 
 def _expm1_over(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
     """``expm1(factor * a) / (factor * sign)``."""
-    shifted, r = _reduced(m, a, factor)
+    shifted, r = reduced(m, a, factor)
     k = factor * a.sign
     tail = m.polynomial_(r, tuple(c * k ** (i + 1) for i, c in enumerate(_numbers("EXPM1", is_short=a.is_short))))
     series = m.fma_(m.mul_(r, r), tail, r)
@@ -193,21 +197,27 @@ def gaussian(m: Machine, a: Expression) -> Expression:
     """``exp(-a**2 / 2)``."""
     square = m.mul_(a, a)
     # The exponential magnifies the square's error.
-    return exp(m, Argument(square, None, m.fma_(a, a, m.neg_(square)), -1.0), 0.5)
+    return exp(m, Argument(square, None, m.lost_of_product_(a, a, square), -1.0), 0.5)
 
 
 def normal_tail(m: Machine, a: Expression) -> Expression:
     """``erfc(a / sqrt(2)) / 2`` of a number that is not negative."""
+    less, above, below, shifted, _ = parts_of_tail(m, a)
+    return m.div_(m.times_power_of_two_(m.fma_(less, above, above), shifted), below)
+
+
+def parts_of_tail(m: Machine, a: Expression) -> tuple[Expression, Expression, Expression, Expression, Expression]:
+    """``less``, ``above``, ``below``, n + magic and ``a**2``: the tail is ``2**n (less * above + above) / below``."""
     square = m.mul_(a, a)
     above, below = (_in_squares(m, a, square, part) for part in FAST["NORMAL_TAIL"])
     # exp(-a**2 / 2) times ``above``, but the exponential's last sum is never rounded.
-    half = Argument(square, None, m.fma_(a, a, m.neg_(square)), -1.0)
+    half = Argument(square, None, m.lost_of_product_(a, a, square), -1.0)
     shifted, r, rest = _reduced_in_two(m, half, 0.5)
     series = (1.0, *_numbers("EXP", is_short=not m.extended))
     less = m.fma_(
         m.polynomial_(r, tuple(c * -0.5 * (-0.5) ** i for i, c in enumerate(series))), r, m.mul_(rest, m.number(-0.5))
     )
-    return m.div_(m.times_power_of_two_(m.fma_(less, above, above), shifted), below)
+    return less, above, below, shifted, square
 
 
 def _in_squares(m: Machine, x: Expression, square: Expression, coefficients: tuple[float, ...]) -> Expression:
@@ -238,12 +248,21 @@ def cubic(m: Machine, x: Expression, linear: Fraction, third: Fraction) -> Argum
     b_high = single.rounded(third)
     b_low = single.rounded(third - Fraction(b_high))
     square = m.mul_(x, x)
-    square_low = m.fma_(x, x, m.neg_(square))
+    square_low = m.lost_of_product_(x, x, square)
     high, slope = m.number(a_high), m.number(b_high)
     t = m.fma_(square, slope, high)
-    lost = m.fma_(square, slope, m.sub_(high, t))
+    lost = m.exact_sum_(square, slope, m.sub_(high, t))
     rest = m.fma_(square_low, slope, m.fma_(square, m.number(b_low), m.number(a_low)))
     return Argument(x, t, m.mul_(x, m.add_(lost, rest)))
+
+
+def where_reached(linear: Fraction, third: Fraction, value: float) -> float:
+    """About the largest float32 number of few bits at which ``linear * x + third * x**3`` is below the value."""
+    low, high = 0.0, value / float(linear)
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if float(linear) * middle + float(third) * middle**3 < value else (low, middle)
+    return math.floor(low * 64) / 64
 
 
 def is_cubic(linear: Fraction, third: Fraction, most: float) -> bool:
