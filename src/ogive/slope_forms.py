@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
-from math import factorial
+from math import factorial, isfinite
 from typing import cast
 
 from ogive import elementary_functions as functions
 from ogive import formula as f
 from ogive.expression import Expression, Operation, Term, node, tracing, walk
 from ogive.formula import where
-from ogive.slopes import CUBIC
+from ogive.limits import at_infinities
+from ogive.slopes import CUBIC, DEFINITIONS
 
 __all__ = ["FORMS", "with_slopes"]
 
@@ -177,8 +178,13 @@ FORMS: Mapping[Operation, Callable[[Term], Term]] = {
 }
 
 
-def with_slopes(roots: Sequence[Expression], keep: Collection[str] = ()) -> list[Expression]:
-    """The formulas with the forms of these functions in their place, but for those that are kept."""
+def with_slopes(
+    roots: Sequence[Expression], keep: Collection[str] = (), *, states_limits: bool = False
+) -> list[Expression]:
+    """The formulas with the forms of these functions in their place, but for those that are kept.
+
+    ``states_limits``: the forms are the limits themselves at infinities, and not next to them, which decides ties.
+    """
     if not any(current.operation in FORMS and current.operation not in keep for current in walk(*roots)):
         return list(roots)
     done: dict[Expression, Expression] = {}
@@ -188,9 +194,17 @@ def with_slopes(roots: Sequence[Expression], keep: Collection[str] = ()) -> list
             operands = tuple(done[operand] for operand in current.operands)
             form = FORMS.get(current.operation) if current.operation not in keep else None
             if form is not None:
-                done[current] = form(cast(Term, operands[0]))
+                x = cast(Term, operands[0])
+                done[current] = _with_limits(current.operation, form(x), x) if states_limits else form(x)
             else:
                 done[current] = node(current.operation, operands, current.attribute, current.format)
     finally:
         tracing.depth -= 1
     return [done[root] for root in roots]
+
+
+def _with_limits(operation: Operation, form: Term, x: Term) -> Term:
+    """A form, and its limits at the infinities: those that a form only comes near to."""
+    _, *limits = DEFINITIONS[operation.name]
+    below, above = (limit if limit and isfinite(limit) else None for limit in limits)
+    return at_infinities(form, x, below=below, above=above)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ogive.error_functions import erfc_of_ball, exact
 
-__all__ = ["CUBIC", "exactly", "of_ball"]
+__all__ = ["CUBIC", "DEFINITIONS", "exactly", "of_ball"]
 
 #: The coefficient of gelu's approximation by tanh, as formulas have it; a multiple of it is exact.
 CUBIC = Fraction(0.044715)

@@ -208,6 +208,7 @@ def parameters_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType])
 
 def with_test(
     roots: Sequence[Expression],
+    in_repair: Callable[[], Sequence[Expression]],
     inputs: Sequence[ElementType],
     outputs: Sequence[ElementType],
     parameter_count: int,
@@ -217,7 +218,8 @@ def with_test(
 ) -> Program:
     """The program of the first level, which knows how to make the second, and is given the third.
 
-    ``in_pairs``: the formulas as pairs of float32 compute them, with functions that have a rule there alone.
+    ``in_repair``: what makes the formulas of the second. ``in_pairs``: the formulas as pairs of float32 compute them, with
+    functions that have a rule there alone.
     """
     inputs, outputs = tuple(inputs), tuple(outputs)
     form = parameters_in(inputs, outputs)
@@ -236,7 +238,7 @@ def with_test(
         path = fast_path(roots, inputs, outputs, arithmetic, with_undecided(results, undecided))
 
     def repair() -> Program:
-        return repaired(roots, inputs, outputs, parameter_count)
+        return repaired(in_repair(), inputs, outputs, parameter_count)
 
     made = Program(
         inputs,

@@ -35,11 +35,14 @@ LOGARITHMS: Mapping[Operation, int] = {functions.LOG: 0, functions.LOG2: 2, func
 
 
 def as_computed(
-    roots: Sequence[Expression], keep: Collection[str] = (), *, of_doubles: bool = False
+    roots: Sequence[Expression], keep: Collection[str] = (), *, of_doubles: bool = False, states_limits: bool = False
 ) -> list[Expression]:
-    """The formulas with the forms of all parts that have one; functions that are kept stay as they are."""
+    """The formulas with the forms of all parts that have one; functions that are kept stay as they are.
+
+    ``states_limits``: for the repair, whose slopes are their limits at infinities.
+    """
     formed = with_forms(roots, of_doubles=of_doubles)
-    return without_cancellation([fold(root) for root in with_slopes(formed, keep)])
+    return without_cancellation([fold(root) for root in with_slopes(formed, keep, states_limits=states_limits)])
 
 
 def without_cancellation(roots: Sequence[Expression]) -> list[Expression]:

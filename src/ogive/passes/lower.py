@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from ogive.contracts import IN_FLOAT
 from ogive.dtypes import ElementType
@@ -82,14 +83,16 @@ def lower(
     if needs_test(roots, inputs, outputs, reduces=reduces):
         in_pairs = as_computed(roots, keep=FUNCTIONS_IN_PAIRS)
         decide = decider(roots, inputs, outputs)
-        made = with_test(as_computed(roots), inputs, outputs, parameter_count, in_pairs, decide=decide)
+        in_repair = partial(as_computed, roots, states_limits=True)
+        made = with_test(as_computed(roots), in_repair, inputs, outputs, parameter_count, in_pairs, decide=decide)
         if accuracy == "exact":
             return made
         return fast(made, as_computed(roots, keep=SLOPES), inputs, outputs)
     if not reduces and is_of_doubles(roots, inputs, outputs):
         decide = decider(real, inputs, outputs)  # which knows of no infinity but those of operands
+        in_repair = partial(as_computed, roots, of_doubles=True, states_limits=True)
         computed = as_computed(roots, of_doubles=True)
-        return with_test(computed, inputs, outputs, parameter_count, decide=decide)
+        return with_test(computed, in_repair, inputs, outputs, parameter_count, decide=decide)
     is_fast = accuracy == "fast" and not any(t.name == "float64" for t in types)  # which both contracts have alike
     tested = rows_with_test(roots, inputs, outputs, parameter_count, reduces=reduces)
     has_rows = reduces or not {n.operation for n in walk(*roots)}.isdisjoint(ROW_NUMBERS)
