@@ -576,6 +576,16 @@ NORMAL_HAZARD_SLOPE = _slope(
 )
 
 
+NOTHING = elementary(
+    "nothing",
+    doc="0 for every number: the limit at an infinity of what falls there, with the signs that derivatives of this have.",
+    never_makes_nan=True,
+    instructions=0,
+    evaluate_exactly=lambda mp, x: mp.mpf(0),
+    enclosure=lambda e, x: e.zero[1],
+)
+
+
 def _extreme(function: Callable[..., Any], sign: Callable[..., Any], a: Any, b: Any) -> Any:
     """NumPy's, which returns any of two zeros."""
     is_zero = (a == 0) & (b == 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from itertools import chain, count
@@ -51,12 +50,15 @@ def formula(root: ShownNode, names: Sequence[str] = ()) -> str:
     >>> print(formula(ogive.shrink.formula()[0], ogive.shrink.tensors))
     where(x > lambd, x - bias, where(x < -lambd, x + bias, 0))
     """
-    uses = Counter(operand for current in walk(root) for operand in current.operands)
+    uses: dict[ShownNode, int] = {}
+    for current in walk(root):
+        for operand in current.operands:
+            uses[operand] = uses.get(operand, 0) + 1
     letters = (letter + suffix for suffix in chain([""], map(str, count(1))) for letter in ascii_lowercase)
     shared: dict[ShownNode, str] = {}
     lines = []
     for current in walk(root):
-        if uses[current] > 1 and sum(1 for inner in walk(current) if inner.operands) > 2:
+        if uses.get(current, 0) > 1 and sum(1 for inner in walk(current) if inner.operands) > 2:
             letter = next(letter for letter in letters if letter not in names)
             lines.append(f"{letter} = {_text(current, names, shared)[0]}")
             shared[current] = letter

@@ -13,7 +13,7 @@ from typing import cast
 
 from ogive import elementary_functions as functions
 from ogive import formula as f
-from ogive.expression import Expression, Operation, Term, node, tracing, walk
+from ogive.expression import Expression, Operation, Term, constant, node, tracing, walk
 from ogive.formula import where
 from ogive.limits import at_infinities
 from ogive.slopes import CUBIC, DEFINITIONS
@@ -171,6 +171,7 @@ FORMS: Mapping[Operation, Callable[[Term], Term]] = {
     functions.NORMAL_GATE_SLOPE: _normal_gate_slope,
     functions.NORMAL_HAZARD: _normal_hazard,
     functions.NORMAL_HAZARD_SLOPE: _normal_hazard_slope,
+    functions.NOTHING: lambda x: constant(0),
     functions.SERF_SLOPE: _serf_slope,
     functions.TANH_GATE_BEND: _tanh_gate_bend,
     functions.TANH_GATE_SLOPE: _tanh_gate_slope,
@@ -205,6 +206,6 @@ def with_slopes(
 
 def _with_limits(operation: Operation, form: Term, x: Term) -> Term:
     """A form, and its limits at the infinities: those that a form only comes near to."""
-    _, *limits = DEFINITIONS[operation.name]
+    _, *limits = DEFINITIONS.get(operation.name, (None, 0, 0))
     below, above = (limit if limit and isfinite(limit) else None for limit in limits)
     return at_infinities(form, x, below=below, above=above)

@@ -129,7 +129,7 @@ DEFINITIONS: dict[str, tuple[Callable[[Any, Any], Any], float, float]] = {
     "gate_slope": (_gate_slope, 0, 1),
     "normal_gate_slope": (_normal_gate_slope, 0, 1),
     "tanh_gate_slope": (_tanh_gate_slope, 0, 1),
-    "tanh_gate_bend": (_tanh_gate_bend, 0, 0),
+    "tanh_gate_bend": (_tanh_gate_bend, -0.0, -0.0),
     "mish_slope": (_mish_slope, 0, 1),
     "serf_slope": (_serf_slope, 0, 1),
     "exp_bend": (_exp_bend, -1, -math.inf),

@@ -22,25 +22,14 @@ from tests.golden.composed import FORMS, exact, is_right, operators, points, wri
 
 KINDS = "float16", "bfloat16", "float32", "float64"
 
-ZERO_AT_INFINITY = "a second derivative at infinity is a zero of the other sign"
-AT_INFINITY = "a slope at an infinity is no number"
-
 #: Forms that are wrong somewhere, and why. All matrices find an entry that has become right.
-KNOWN: dict[tuple[str, str], str] = {
-    ("acosh", "op''"): ZERO_AT_INFINITY,
-    ("asinh", "op''"): ZERO_AT_INFINITY,
-    ("hypot", "op'"): AT_INFINITY,
-    ("serf", "op'"): AT_INFINITY,
-    ("serf", "op''"): AT_INFINITY,
-    ("squareplus", "op'"): AT_INFINITY,
-    ("squareplus", "op''"): AT_INFINITY,
-}
+KNOWN: dict[tuple[str, str], str] = {}
 
 #: The same in float64 alone.
 KNOWN_OF_DOUBLES: dict[tuple[str, str], str] = {}
 
 #: Forms of which kernels decide a result otherwise than enclosures do.
-KNOWN_OF_KERNELS = {("swiglu", "op''")}
+KNOWN_OF_KERNELS: set[tuple[str, str]] = set()
 
 
 def known(name: str, form: str, kind: str) -> str | None:

@@ -151,3 +151,40 @@ def test_what_a_derivative_is_far_away_it_is_at_the_infinities(name, wrt):
         found = derivative(*operands, **parameters)
         if np.isfinite(found[0]) and (found[:-1] == found[0]).all():
             assert found[-1] == found[0], (place, far[-1], sign)
+
+
+#: The signs of the first four derivatives far above zero, and far below: of what falls to nothing each other one is negative there.
+SIGNS = {
+    "tanh": ("+-  ", "++  "),
+    "sigmoid": ("+-  ", "++  "),
+    "erf": ("+-+-", "++++"),
+    "ndtr": ("+-+-", "++++"),
+    "arctan": ("+-+-", "++++"),
+    "arcsinh": ("+-+-", "++++"),
+    "arccosh": ("+-+-", None),
+    "cbrt": ("+-+-", "++++"),
+    "gelu": (" -+-", "----"),
+    "swish": (" -+-", "----"),
+    "mish": (" -+-", "----"),
+    "serf": (" -+-", "----"),
+    "softplus": (" +- ", "+++ "),
+    "log_sigmoid": ("+-+ ", " -- "),
+    "squareplus": (" +-+", "++++"),
+    "log_ndtr": ("+-+-", "  ++"),
+    "log1mexp": ("+-+-", None),
+}
+
+
+@pytest.mark.matrix("name", share=8)
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
+@pytest.mark.parametrize("name", SIGNS)
+def test_zeros_of_higher_derivatives_have_the_signs_that_they_have_far_out(name, dtype):
+    function = getattr(ogive, name, None) or getattr(np, name)
+    slope = ogive.operator(types=[dtype])(lambda x: function(x))
+    for order in range(4):
+        slope = ogive.grad(slope)
+        for x, signs in zip((INF, -INF), SIGNS[name], strict=True):
+            if signs is not None and signs[order] != " ":
+                found = slope(np.dtype(dtype).type(x))
+                assert found == 0, (order + 1, x)
+                assert np.signbit(found) == (signs[order] == "-"), (order + 1, x)

@@ -251,6 +251,7 @@ OPERATORS_OF_NODES = {
     "normal_hazard": "log_ndtr",
     "normal_hazard_slope": "log_ndtr",
     "normal_tail": "ndtr",
+    "nothing": "atan",
     "power": "pow",
     "remainder": "modulus_truncate",
     "serf_slope": "serf",

@@ -29,6 +29,7 @@ __all__ = [
     "logistic_slope",
     "mish_slope",
     "normal_density",
+    "nothing",
     "serf_slope",
     "tanh_slope",
     "with_limit",
@@ -85,6 +86,8 @@ bell, exp_bend, normal_hazard = map(f.of_one, (functions.BELL, functions.EXP_BEN
 serf_slope, _normal_hazard_slope = f.of_one(functions.SERF_SLOPE), f.of_one(functions.NORMAL_HAZARD_SLOPE)
 _tanh_gate_bend = f.of_one(functions.TANH_GATE_BEND)
 _normal_gate_slope, _tanh_gate_slope = f.of_one(functions.NORMAL_GATE_SLOPE), f.of_one(functions.TANH_GATE_SLOPE)
+#: The limit of what falls to nothing at the infinities: a zero whose derivatives there are zeros with the right signs.
+nothing = f.of_one(functions.NOTHING)
 
 
 def gelu_slope(x: Term, *, approximate: str) -> Term:
@@ -93,11 +96,11 @@ def gelu_slope(x: Term, *, approximate: str) -> Term:
 
 
 def _of_gate_slope(n: Term, x: Term) -> tuple[Term]:
-    return (with_limit(x, -0.0, logistic_slope(x) * (2 - x * f.tanh(x / 2))),)
+    return (with_limit(x, -nothing(x), logistic_slope(x) * (2 - x * f.tanh(x / 2))),)
 
 
 def _of_normal_gate_slope(n: Term, x: Term) -> tuple[Term]:
-    return (with_limit(x, -0.0, normal_density(x) * (2 - x * x)),)
+    return (with_limit(x, -nothing(x), normal_density(x) * (2 - x * x)),)
 
 
 def _of_tanh_gate_bend(n: Term, x: Term) -> tuple[Term]:
@@ -107,7 +110,7 @@ def _of_tanh_gate_bend(n: Term, x: Term) -> tuple[Term]:
     third = 6 * CUBIC * scale
     slope, t = logistic_slope(u), f.tanh(u / 2)
     more = 4 * third * x - rise * rise * t - 2 * third * square * rise * t - 2 * x * (rise * rise * rise) * slope
-    return (with_limit(x, f.copy_sign(0, x), slope * more - t * rise * n),)
+    return (with_limit(x, f.copy_sign(nothing(x), x), slope * more - t * rise * n),)
 
 
 def _of_mish_slope(n: Term, x: Term) -> tuple[Term]:
@@ -116,13 +119,13 @@ def _of_mish_slope(n: Term, x: Term) -> tuple[Term]:
     below = e * (8 * (e + 1) * (2 + e * (2 + e)) + 4 * x * (2 + e * (2 - e * (3 + 2 * e))))
     above = e * e * (8 * (1 + e) * (1 + e * (2 + 2 * e)) - 4 * x * (2 + e * (3 - e * (2 + 2 * e))))
     root = where(is_negative, 2 + e * (2 + e), 1 + e * (2 + 2 * e))
-    return (with_limit(x, -0.0, where(is_negative, below, above) / (root * root * root)),)
+    return (with_limit(x, -nothing(x), where(is_negative, below, above) / (root * root * root)),)
 
 
 def _of_serf_slope(n: Term, x: Term) -> tuple[Term]:
     rises, share = f.log1p(f.exp(x)), f.logistic(x)
     factor = 2 + x * (f.logistic(-x) - 2 * (rises * share))
-    return (with_limit(x, -0.0, 2 / f.square_root(f.pi) * (bell(rises) * (share * factor))),)
+    return (with_limit(x, -nothing(x), 2 / f.square_root(f.pi) * (bell(rises) * (share * factor))),)
 
 
 def _of_normal_hazard(n: Term, x: Term) -> tuple[Term]:
@@ -131,12 +134,12 @@ def _of_normal_hazard(n: Term, x: Term) -> tuple[Term]:
 
 def _of_normal_hazard_slope(n: Term, x: Term) -> tuple[Term]:
     hazard = normal_hazard(x)
-    return (with_limit(x, 0, -(n * (x + 2 * hazard) + hazard)),)
+    return (with_limit(x, nothing(x), -(n * (x + 2 * hazard) + hazard)),)
 
 
 def _of_bell_shaped(factor: int) -> Callable[[Term, Term], tuple[Term]]:
     """The rule of exp(-c x**2), where 2 c is the factor."""
-    return lambda n, x: (with_limit(x, f.copy_sign(0, -x), -(factor * x * n)),)
+    return lambda n, x: (with_limit(x, -f.copy_sign(nothing(x), x), -(factor * x * n)),)
 
 
 def _of_erfinv(n: Term, x: Term) -> tuple[Term]:
@@ -144,7 +147,7 @@ def _of_erfinv(n: Term, x: Term) -> tuple[Term]:
 
 
 def _of_cbrt(n: Term, x: Term) -> tuple[Term]:
-    return (with_limit(x, 0, 1 / (3 * n * n)),)
+    return (with_limit(x, nothing(x), 1 / (3 * n * n)),)
 
 
 #: By kind: the node and its operands to the partial derivatives. `select`, `absolute`, `larger` and `smaller` have
@@ -179,18 +182,19 @@ PARTIALS: dict[str, Callable[..., tuple[Term, ...]]] = {
     "tan": lambda n, x: (1 + n * n,),
     "asin": lambda n, x: (1 / f.square_root(1 - x * x),),
     "acos": lambda n, x: (-(1 / f.square_root(1 - x * x)),),
-    "atan": lambda n, x: (with_limit(x, 0, 1 / (1 + x * x)),),
+    "atan": lambda n, x: (with_limit(x, nothing(x), 1 / (1 + x * x)),),
     "sinh": lambda n, x: (f.cosh(x),),
     "cosh": lambda n, x: (f.sinh(x),),
     "tanh": lambda n, x: (tanh_slope(x),),
-    "asinh": lambda n, x: (with_limit(x, 0, 1 / f.square_root(1 + x * x)),),
-    "acosh": lambda n, x: (with_limit(x, 0, 1 / (f.square_root(x - 1) * f.square_root(x + 1))),),
+    "asinh": lambda n, x: (with_limit(x, nothing(x), 1 / f.square_root(1 + x * x)),),
+    "acosh": lambda n, x: (with_limit(x, nothing(x), 1 / (f.square_root(x - 1) * f.square_root(x + 1))),),
     "atanh": lambda n, x: (1 / (1 - x * x),),
     "row_sum": lambda n, x: (ONE,),
     "bell": _of_bell_shaped(2),
     "normal_density": _of_bell_shaped(1),
     "tanh_slope": lambda n, x: (-2 * (n * f.tanh(x)),),
     "logistic_slope": lambda n, x: (-(n * f.tanh(x / 2)),),
+    "nothing": lambda n, x: (-f.copy_sign(n, x),),
     "exp_bend": lambda n, x: (with_limit(x, where(x < 0, 0, -math.inf), -(x * f.exp(x))),),
     "gate_slope": _of_gate_slope,
     "normal_gate_slope": _of_normal_gate_slope,

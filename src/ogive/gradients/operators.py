@@ -28,9 +28,32 @@ from ogive.signature import Signature
 
 __all__ = ["grad", "recognised", "value_and_grad", "vjp"]
 
+#: Operators whose derivatives are registered, and are looked for in formulas.
 NAMES = (
-    *("celu", "gelu", "hard_sigmoid", "hard_swish", "mish", "parametric_hard_swish", "parametric_softplus"),
-    *("shrink", "softplus", "softsign", "swiglu", "swish"),
+    *(
+        "celu",
+        "gelu",
+        "hard_sigmoid",
+        "hard_swish",
+        "hypot",
+        "log1mexp",
+        "log_sigmoid",
+        "logaddexp",
+        "logaddexp2",
+        "logit",
+    ),
+    *(
+        "mish",
+        "parametric_hard_swish",
+        "parametric_softplus",
+        "serf",
+        "shrink",
+        "snake",
+        "softcap",
+        "softplus",
+        "softsign",
+    ),
+    *("squareplus", "swiglu", "swish", "tanhshrink", "xielu"),
 )
 
 

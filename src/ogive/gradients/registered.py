@@ -23,13 +23,14 @@ from ogive.differentiation.partials import (
     logistic_slope,
     mish_slope,
     normal_density,
+    nothing,
     serf_slope,
     tanh_slope,
     with_limit,
 )
 from ogive.expression import Term
 from ogive.formula import where
-from ogive.limits import is_infinite
+from ogive.limits import at_infinities, is_infinite
 from ogive.operator import Operator
 
 __all__ = ["ROW_RULES", "RULES", "Rule", "is_of_catalogue", "of_largest", "register", "rules_of"]
@@ -130,7 +131,8 @@ def _squareplus(x: Any, *, b: Any) -> Any:
     """``(1 + x / sqrt(x * x + b)) / 2``: what is left of 0, or of 1, does not cancel."""
     length = f.square_root(x * x + b)
     rest = b / 2 / length / (length + f.absolute(x))
-    return where(is_infinite(x), where(x < 0, 0, 1), where(x < 0, rest, 1 - rest))
+    limit = where(x < 0, nothing(x), 1 - nothing(x))
+    return with_limit(x, limit, where(x < 0, rest, 1 - rest))
 
 
 def _squareplus_b(x: Any, *, b: Any) -> Any:
@@ -378,7 +380,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "hard_swish": {"x": _hard_swish},
     "hypot": {"a": _part_of_hypot, "b": lambda a, b: _part_of_hypot(b, a)},
     "kl_div": {"x": lambda x, target: -target, "target": lambda x, target: f.log(target) + 1 - x},
-    "log1mexp": {"x": lambda x: 1 / f.expm1(x)},
+    "log1mexp": {"x": lambda x: at_infinities(1 / f.expm1(x), x, above=nothing(x))},
     "log_sigmoid": {"x": lambda x: f.logistic(-x)},
     "logaddexp": {"a": lambda a, b: f.logistic(a - b), "b": lambda a, b: f.logistic(b - a)},
     "logaddexp2": {"a": _part_of_power_of_two, "b": lambda a, b: _part_of_power_of_two(b, a)},

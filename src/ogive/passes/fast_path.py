@@ -250,11 +250,13 @@ class _KnownReals(TestedReals):
 
     def _decided(self, root: Expression) -> Expression | None:
         condition, a, b = root.operands
-        if condition.operation not in (ops.LESS, ops.LESS_EQUAL) or not self._is_number(condition):
+        if condition.operation not in (ops.LESS, ops.LESS_EQUAL, ops.EQUAL) or not self._is_number(condition):
             return None
-        if self.asks_for_limits(condition):
+        if self.asks_for_limits(condition) or condition.operands[0].format is not Format.NUMBER:
             return None
         left, right = (self.number(operand).interval for operand in condition.operands)
+        if condition.operation == ops.EQUAL:
+            return b if _is_below(left, right) or _is_below(right, left) else None
         return a if _is_below(left, right) else b if _is_below(right, left) else None
 
     def _canonical(self, root: Expression, value: Expression) -> Expression:

@@ -320,16 +320,25 @@ class TestedReals(RealLowering):
         may_cancel = number.interval.low < 0 < number.interval.high and kept is not m.always
         if reach is not None and error.absolute is not None and may_cancel and not static and error.static:
             # But where terms nearly cancel it may be more than the number, and decides the sign of its zero. In float64 a
-            # sum that is zero keeps its sign: that is what zeros among the operands make, and the repair takes longer.
+            # sum that is zero keeps its sign beside zeros among the operands, which make it: the repair takes longer.
             # Where it has the sign of the exact number it loses no more than all of it: -40 exp(-3000) is -0.
             lost = m.number(error.static)
             if not m.extended:
-                lost = m.select_(m.less_(m.number(0.0), magnitude), lost, m.number(0.0))
+                is_zero, of_zeros = (
+                    m.equal_(magnitude, m.number(0.0)),
+                    self._has_zeros() if self.follows_signs else None,
+                )
+                lost = m.select_(is_zero if of_zeros is None else both(is_zero, of_zeros), m.number(0.0), lost)
             if kept is not None:
                 lost = m.select_(kept, m.number(0.0), lost)
             reach = m.add_(reach, lost)
         relative = m.number(error.relative + (ROUNDED_TWICE if m.extended else ROUNDED))
         return m.mul_(magnitude, relative) if reach is None else m.fma_(magnitude, relative, reach)
+
+    def _has_zeros(self) -> Expression | None:
+        """Where one of the operands is zero; None where no number depends on any."""
+        operands = [n for root, n in self.numbers.items() if root.operation is ops.INPUT]
+        return either(*(self.m.equal_(n.high, self.m.number(0.0)) for n in operands))
 
     def _keeps_sign(self, number: DoubleWord, error: Bound) -> Expression | None:
         return self.m.keeps_sign(number) if self.m.follows_exactness else error.keeps_sign
