@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "elementary_functions": {"error_functions", "operations", "slopes"},
     "limits": {"expression"},
     "formula": {"expression", "limits"},
-    "slope_forms": {"expression", "formula", "slopes"},
+    "slope_forms": {"expression", "formula", "limits", "slopes"},
     "numpy_in_formulas": {"expression", "formula"},
     "trace": {"expression", "formula", "numpy_in_formulas"},
     "reference": {"error_functions", "expression", "passes", "slope_forms"},  # of passes only the forms
