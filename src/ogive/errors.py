@@ -103,14 +103,14 @@ class MissingNameError(UnsupportedError, AttributeError):
 def suggestion(name: str, known: Iterable[str], otherwise: str = "", *, least: float = 0.65) -> str:
     """The name that somebody may have meant, as a question; where none is near, what is said instead.
 
-    ``least`` is how alike names are at least, from 0 to 1.
+    ``least`` is how alike names are at least, from 0 to 1. The name itself is no answer: it is known elsewhere, and not here.
 
     >>> suggestion("Sofmax", ["relu", "softmax"]), suggestion("axis", ["alpha"], "ogive list names them")
     ('Did you mean softmax?', 'ogive list names them')
     """
     from difflib import get_close_matches
 
-    names = list(known)
+    names = [one for one in known if one != name]
     by_letters = {text.lower(): text for text in names}
     near = get_close_matches(name, names, 1, least) or [
         by_letters[text] for text in get_close_matches(name.lower(), by_letters, 1, least)

@@ -669,3 +669,20 @@ def test_notes_without_their_kernel_and_damaged_ones(folder, damage):
             file.unlink()
     assert np.array_equal(fresh(programs)(X), np.where(X > 0, X, np.expm1(np.float64(X))).astype(np.float32))
     assert len(programs) == 2 * made > 0
+
+
+@pytest.mark.parametrize("is_renamed", [False, True])
+def test_an_interrupt_beside_the_renaming_is_not_lost(folder, monkeypatch, is_renamed):
+    """Ctrl-C while a draft gets its name: behind it there is no draft to remove."""
+    image, name, rename = Image(bytes(range(64)), (0,), ()), cache.key("interrupted"), os.replace
+
+    def interrupted(*paths):
+        if is_renamed:
+            rename(*paths)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        cache.store(name, image)
+    assert cache.load(name) == (image if is_renamed else None)
+    assert [file.name for file in kept(folder)] == [name] * is_renamed

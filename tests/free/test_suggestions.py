@@ -231,3 +231,9 @@ def test_message():
     assert errors.message("celu", "alpha is 0") == "celu: alpha is 0"
     full = errors.message("celu", "alpha is 0", "any number but 0", "Use relu instead")
     assert full == "celu: alpha is 0; allowed: any number but 0. Use relu instead"
+
+
+def test_no_suggestion_is_the_name_that_was_given():
+    """A name that is known, and not where it was asked for, is answered with another one or with the way out."""
+    assert suggestion("relu", ["relu", "relu6"], "ask") == "Did you mean relu6?"
+    assert suggestion("relu", ["relu", "tanh"], "ask") == "ask"

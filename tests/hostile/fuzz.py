@@ -120,6 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.hostile.fuzz", description=__doc__.splitlines()[0])
     parser.add_argument("target", choices=TARGETS)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--inputs", type=int, default=sys.maxsize, help="stop after so many inputs, if that is earlier")
     parser.add_argument("--output", type=Path, default=Path("build/fuzz"), help="where inputs that fail are kept")
     parser.add_argument("--found", type=Path, help="a folder for all inputs that reach more code")
     parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
@@ -137,7 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     def test_one(data: bytes) -> None:
         one(target, tally, folder, data)
-        if time.monotonic() - begin > chosen.seconds:
+        if time.monotonic() - begin > chosen.seconds or tally.inputs >= chosen.inputs:
             print(
                 f"{chosen.target}: {tally.inputs} inputs in {time.monotonic() - begin:.0f} s, {tally.accepted} accepted, "
                 f"{len(tally.unclear)} kinds unclear",

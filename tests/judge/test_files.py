@@ -13,6 +13,7 @@ from ogive.dtypes import ELEMENT_TYPES
 from ogive.errors import ModelError, OgiveError
 from ogive.golden import vectors
 from ogive.golden.formats import write
+from ogive.judge.budget import load
 from ogive.judge.judging import judge
 from ogive.judge.reports import of_results
 
@@ -126,3 +127,30 @@ def test_what_is_no_regular_file(tmp_path, read):
         read(tmp_path)
     with pytest.raises(FileNotFoundError):
         read(tmp_path / "x")
+
+
+def says_sizes(archive, size):
+    """The archive, whose directory says that each member has so many bytes."""
+    data, at = bytearray(archive), 0
+    while (at := data.find(b"PK\x01\x02", at) + 1) > 0:
+        data[at + 23 : at + 27] = size.to_bytes(4, "little")
+    return bytes(data)
+
+
+def test_an_archive_of_more_than_8_gib(tmp_path):
+    """Two members of nearly 4 GiB each fit, as far as the directory says; three do not, and are refused before they are read."""
+    for count in (2, 3):
+        path = tmp_path / f"{count}.npz"
+        np.savez_compressed(path, **{f"x{n}": np.zeros(8) for n in range(count)})
+        path.write_bytes(says_sizes(path.read_bytes(), 0xFFFFFFFE))
+    assert list(read_npz(tmp_path / "2.npz")) == ["x0", "x1"]
+    with pytest.raises(ModelError, match="its arrays have 12884901882 bytes; allowed: up to 8589934592"):
+        read_npz(tmp_path / "3.npz")
+
+
+@pytest.mark.parametrize("text", ["[" * 5000, "{a: " * 5000, "budgets: " + "[" * 5000])
+def test_a_budget_that_is_nested_too_deeply(tmp_path, text):
+    path = tmp_path / "budget.yml"
+    path.write_text(text)
+    with pytest.raises(ModelError, match="nested too deeply; allowed: two levels"):
+        load(path)

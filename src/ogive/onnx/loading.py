@@ -566,7 +566,9 @@ class _Builder:
             return
         if schema is None:
             raise ModelError(
-                message(label, f"opset {version} has no operator {proto.op_type!r}", "", _nearest(proto.op_type))
+                message(
+                    label, f"opset {version} has no operator {proto.op_type!r}", "", _nearest(proto.op_type, version)
+                )
             )
         node = self._checked(proto, schema, version, inputs, label)
         bound = schemas.input_types(schema, node.input_types, node.inputs, label)
@@ -853,10 +855,19 @@ def _required_type(info: ValueInfoProto, role: str, subject: str) -> str:
     return kind
 
 
-def _nearest(operator: str) -> str:
-    """The likely meaning of an operator that ONNX does not have."""
-    known = {schema.name for schema in onnx.defs.get_all_schemas()}
-    return suggestion(operator, sorted(known), "Check its name, and its domain")
+def _nearest(operator: str, opset: int) -> str:
+    """The likely meaning of an operator that an opset does not have: another opset has it, or another name is near."""
+    versions = [
+        schema for schema in onnx.defs.get_all_schemas_with_history() if schema.name == operator and not schema.domain
+    ]
+    if not versions:
+        known = {schema.name for schema in onnx.defs.get_all_schemas()}
+        return suggestion(operator, sorted(known), "Check its name, and its domain")
+    first = min(schema.since_version for schema in versions)
+    if first > opset:
+        return f"ONNX has it from opset {first} on: raise the model's opset_import to it"
+    last = max(schema.since_version for schema in versions if schema.deprecated) - 1
+    return f"ONNX has it up to opset {last}: lower the model's opset_import, or write what newer opsets have"
 
 
 def _declared_shape(proto: TypeProto, subject: str) -> Shape | None:
