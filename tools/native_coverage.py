@@ -65,6 +65,8 @@ def built() -> Path:
         old.unlink()
     name = f"_native{sysconfig.get_config_var('EXT_SUFFIX')}"
     shutil.copy(FOLDER / name, package / "ogive" / name)
+    # In an editable install, its loader would find the sources before this folder.
+    (package / "_ogive_editable_loader.py").write_text("def init() -> None: ...\n")
     return package
 
 
@@ -122,7 +124,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("tests", nargs="*", default=TESTS)
     chosen = parser.parse_args(arguments)
-    environment = os.environ | {"PYTHONPATH": str(built())}
+    package = built()
+    environment = os.environ | {"PYTHONPATH": str(package)}
+    code = "import ogive._native; print(ogive._native.__file__)"
+    found = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+    assert found.stdout.startswith(str(package)), f"the tests would import {found.stdout}"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen.tests],
         cwd=ROOT,

@@ -44,7 +44,7 @@ def run(shim, code):
         capture_output=True,
         text=True,
         timeout=240,
-        env=os.environ | {"LD_PRELOAD": shim},
+        env=os.environ | {"LD_PRELOAD": shim, "OPENBLAS_NUM_THREADS": "1"},
         check=False,
     )
     return done.returncode, done.stdout.strip(), done.stderr.strip()
@@ -120,3 +120,72 @@ print(set(in_children(24, work)))
 """
     status, found, _ = run(shim, code)  # Python's own hooks say what they could not do
     assert (status, found) == (0, "{0}")
+
+
+def test_workers_that_cannot_be_started(shim):
+    """The caller computes alone; when threads can be had again, there are workers."""
+    code = """
+ogive.set_num_threads(3)
+long, square = np.linspace(-9, 9, 1 << 18, dtype=np.float32), np.linspace(-9, 9, 1 << 18, dtype=np.float32).reshape(512, 512)
+with ogive.threads(1):
+    right = ogive.gelu(long), ogive.softmax(square)
+def found():
+    is_right = np.array_equal(ogive.gelu(long), right[0]) and np.array_equal(ogive.softmax(square), right[1])
+    return is_right, len(os.listdir("/proc/self/task"))
+shim.shim_refuse_threads(1)
+print(found(), found())
+shim.shim_refuse_threads(0)
+print(found())
+"""
+    assert run(shim, code) == (0, "(True, 1) (True, 1)\n(True, 3)", "")
+
+
+@pytest.mark.parametrize("share", ["slice(1 << 17)", "slice(1 << 17, None)"], ids=["caller", "worker"])
+def test_undecided_elements_without_memory_to_gather_them(shim, share):
+    """Heaps of gathered elements, lists of those that wait for code, and tables of equal ones: each is computed in another way."""
+    code = f"""
+ogive.set_num_threads(2)
+x = np.zeros(1 << 18, np.float32)
+x[{share}] = np.linspace(87, 88, 1 << 17, dtype=np.float32)  # no other kernel than the first decides many of these
+f = ogive.operator(lambda t: t * ogive.sigmoid(t * 1.375))
+with ogive.threads(1):
+    right = f(x)
+
+def work(n):
+    g = f if n % 2 else ogive.operator(lambda t: t * ogive.sigmoid(t * 1.375))
+    g(x[:1])
+    shim.shim_arm(ctypes.c_long(n // 2), ctypes.c_long(1))
+    try:
+        g(x)
+    except MemoryError:
+        pass
+    shim.shim_disarm()
+    return not np.array_equal(g(x), right)
+print(set(in_children(24, work)))
+"""
+    assert run(shim, code) == (0, "{0}", "")
+
+
+def test_exit_while_a_worker_asks_for_the_interpreter(shim):
+    """Python 3.14 lets a thread hang that asks for the interpreter when it is gone; older ones end it. Nobody waits for it."""
+    code = """
+from dataclasses import replace
+from ogive.runtime.kernels import make_ufunc
+from tests.cpu.test_retry import chain
+ogive.set_num_threads(2)
+inside = threading.Barrier(3)
+def decide(operands, _):
+    if threading.current_thread() is not threading.main_thread():
+        inside.wait()
+        time.sleep(1)
+    return (operands[0] * 7,)
+f = make_ufunc("f", replace(chain(retried=False), decide=decide))
+f(np.full(64, 11, "f4"))
+x = np.full(1 << 20, 12, "f4")
+x[:4096] = 1  # the first ones are computed before the rest is shared out
+threading.Thread(target=f, args=(x,), daemon=True).start()
+inside.wait(60)
+print("leaving", flush=True)
+shim.shim_hang_at_end(1)
+"""
+    assert run(shim, code)[:2] == (0, "leaving")

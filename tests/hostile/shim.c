@@ -1,4 +1,5 @@
 /* A malloc that fails when it is told to, for LD_PRELOAD: shim_arm(n, w) has calls n to n + w - 1 from now on fail, of any thread.
+ * Threads that cannot be started, and that hang where they should end.
  *
  * With OGIVE_FAILS in the environment, calls about files of the kernel cache fail: eio, enospc, edquot, short, rename, close,
  * unlink, fstat.
@@ -6,6 +7,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -62,6 +64,31 @@ int posix_memalign(void **memory, size_t alignment, size_t size) {
     return *memory == NULL ? ENOMEM : 0;
 }
 
+/* ---- threads ----------------------------------------------------------------------------------- */
+
+#define NEXT(name, type) ((type)dlsym(RTLD_NEXT, name))
+
+static atomic_int refuses_threads, hangs_at_end;
+
+/* Whether no thread can be started from now on. */
+void shim_refuse_threads(int refuses) { atomic_store(&refuses_threads, refuses); }
+
+/* Whether a thread that is to end hangs: Python 3.14 leaves those so that ask for the interpreter when it is gone. */
+void shim_hang_at_end(int hangs) { atomic_store(&hangs_at_end, hangs); }
+
+int pthread_create(pthread_t *made, const pthread_attr_t *how, void *(*function)(void *), void *argument) {
+    typedef int (*type)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    return atomic_load(&refuses_threads) ? EAGAIN : NEXT("pthread_create", type)(made, how, function, argument);
+}
+
+_Noreturn void pthread_exit(void *value) {
+    while (atomic_load(&hangs_at_end)) {
+        pause();
+    }
+    NEXT("pthread_exit", void (*)(void *))(value);
+    abort(); /* it does not come back */
+}
+
 /* ---- files of the cache ------------------------------------------------------------------------ */
 
 static int is(const char *kind) {
@@ -76,8 +103,6 @@ static int is_of_cache(int descriptor) {
     path[length > 0 ? length : 0] = 0;
     return strstr(path, "kernels-1") != NULL;
 }
-
-#define NEXT(name, type) ((type)dlsym(RTLD_NEXT, name))
 
 static int refused(int error) {
     errno = error;

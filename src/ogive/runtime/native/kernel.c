@@ -239,7 +239,7 @@ static void accept_alone(OgiveKernel *kernel, PyObject *answer) {
 }
 
 ogive_kernel_function ogive_kernel_resolve(OgiveKernel *kernel) {
-    PyGILState_STATE lock = PyGILState_Ensure();
+    PyGILState_STATE lock = ogive_enter_python();
     /* The compiler raises floating-point flags, which NumPy would report as this call's. */
     ogive_fp_state saved = ogive_fp_enter();
     /* NumPy goes on after a loop that failed (at, outer, reduceat), with the error set: the compiler must not run then. */
@@ -259,7 +259,7 @@ ogive_kernel_function ogive_kernel_resolve(OgiveKernel *kernel) {
     }
     ogive_kernel_function function = atomic_load(&kernel->function);
     ogive_fp_leave(saved);
-    PyGILState_Release(lock);
+    ogive_leave_python(lock);
     return function;
 }
 

@@ -373,6 +373,9 @@ void ogive_pool_resize_own(int threads); /* of the calling thread; 0: that of th
 OGIVE_EXPORT int ogive_get_num_threads(void);
 OGIVE_EXPORT void ogive_set_num_threads(int threads);
 int ogive_pool_setup(void);
+/* PyGILState_Ensure and PyGILState_Release for loops, which a worker may run: at exit nobody waits for a worker between the two. */
+PyGILState_STATE ogive_enter_python(void);
+void ogive_leave_python(PyGILState_STATE state_before);
 #if !defined(_WIN32)
 /* Whether the job that is running is the calling thread's; then it withdraws the job from its workers before it forks, and waits
  * for the pieces that they hold, so many nanoseconds at most (0: for ever). Without the interpreter's lock, which they may need. */

@@ -30,6 +30,7 @@ static int try_lock(lock_type *l) { return TryAcquireSRWLockExclusive(l); }
 static void unlock(lock_type *l) { ReleaseSRWLockExclusive(l); }
 static void wait_for(condition_type *c, lock_type *l) { SleepConditionVariableSRW(c, l, INFINITE, 0); }
 static void wake_all(condition_type *c) { WakeAllConditionVariable(c); }
+static void nap(void) { Sleep(1); }
 #else
 #include <pthread.h>
 #include <time.h>
@@ -42,6 +43,10 @@ static int try_lock(lock_type *l) { return pthread_mutex_trylock(l) == 0; }
 static void unlock(lock_type *l) { pthread_mutex_unlock(l); }
 static void wait_for(condition_type *c, lock_type *l) { pthread_cond_wait(c, l); }
 static void wake_all(condition_type *c) { pthread_cond_broadcast(c); }
+static void nap(void) {
+    const struct timespec time = {0, 50000};
+    nanosleep(&time, NULL);
+}
 #endif
 
 #if defined(__x86_64__) || defined(_M_X64) || defined(__i386__) || defined(_M_IX86)
@@ -59,8 +64,6 @@ static void wake_all(condition_type *c) { pthread_cond_broadcast(c); }
 #define SPIN_NANOSECONDS 1000000
 /* How long a caller spins for the last piece: the worker that holds it may be waiting for the caller's processor. */
 #define CALLER_SPIN_NANOSECONDS 100000
-/* How often a caller that will fork looks whether workers are still at their pieces. */
-#define WITHDRAWAL_NAP_NANOSECONDS 50000
 #define PAUSES_A_LOOK 32 /* at the clock */
 /* Pieces of a share: enough that one slow thread does not hold up the rest. */
 #define PIECES 8
@@ -79,6 +82,7 @@ enum { EMPTY, POSTED, CLAIMED };
 typedef struct {
     _Alignas(128) atomic_int slot; /* processors fetch lines in pairs */
     atomic_int asleep;
+    atomic_int in_python; /* how many calls of the worker hold the interpreter, or ask for it */
     ogive_pieces_function function;
     void *context;
     intptr_t piece;
@@ -97,7 +101,7 @@ static atomic_int caller_sleeps;
 static atomic_int withdrawn; /* whether workers get no more pieces of the job */
 static atomic_int stopping;
 static OGIVE_THREAD_LOCAL int is_caller; /* whether the job that is running is the calling thread's */
-static OGIVE_THREAD_LOCAL int is_worker;
+static OGIVE_THREAD_LOCAL int is_worker; /* its share; 0: another thread */
 static OGIVE_THREAD_LOCAL int is_orphan; /* a worker that forked, in the child */
 static int has_lost_pieces; /* whether a fork took away workers of the job that is running; changed by the owner */
 static int workers_started; /* changed by the owner */
@@ -222,7 +226,7 @@ static void go_to_processor(int self) { (void)self; }
 
 static void work(int self) {
     share_type *share = &shares[self];
-    is_worker = 1;
+    is_worker = self;
     go_to_processor(self);
     while (!atomic_load(&stopping)) {
         int pauses = 0;
@@ -285,7 +289,6 @@ void ogive_pool_end_orphan(void) {
 }
 
 void ogive_pool_withdraw(int64_t longest) {
-    const struct timespec nap = {0, WITHDRAWAL_NAP_NANOSECONDS};
     const int64_t begin = ogive_nanoseconds();
     atomic_store(&withdrawn, 1);
     for (int i = 1; i < shares[0].participants; ++i) {
@@ -293,7 +296,7 @@ void ogive_pool_withdraw(int64_t longest) {
         atomic_compare_exchange_strong(&shares[i].slot, &expected, EMPTY);
     }
     while (workers_hold_pieces() && (longest <= 0 || ogive_nanoseconds() - begin < longest)) {
-        nanosleep(&nap, NULL);
+        nap();
     }
 }
 #endif
@@ -345,13 +348,14 @@ static void forget_workers(void) {
         lock(&owner);
         has_lost_pieces |= workers_hold_pieces();
     }
-    is_orphan = is_worker;
+    is_orphan = is_worker != 0;
     state = fresh_lock;
     job_ready = fresh_condition;
     job_left = fresh_condition;
     for (int i = 1; i <= workers_started; ++i) {
         atomic_store(&shares[i].slot, EMPTY);
         atomic_store(&shares[i].asleep, 0);
+        atomic_store(&shares[i].in_python, 0);
     }
     workers_started = 0;
     atomic_store(&caller_sleeps, 0);
@@ -492,16 +496,43 @@ OGIVE_EXPORT void ogive_set_num_threads(int threads) {
     own_thread_limit = wanted == atomic_load(&thread_limit) ? 0 : wanted;
 }
 
+PyGILState_STATE ogive_enter_python(void) {
+    atomic_fetch_add(&shares[is_worker].in_python, 1);
+    return PyGILState_Ensure();
+}
+
+void ogive_leave_python(PyGILState_STATE state_before) {
+    PyGILState_Release(state_before);
+    atomic_fetch_sub(&shares[is_worker].in_python, 1);
+}
+
+/* Whether a worker ends, now that there is no interpreter. One that asks for it does not: Python 3.14 lets such threads hang. */
+static int comes_back(int index) {
+    share_type *share = &shares[index];
+    int expected = POSTED;
+    atomic_compare_exchange_strong(&share->slot, &expected, EMPTY);
+    while (atomic_load(&share->slot) == CLAIMED) {
+        if (atomic_load(&share->in_python)) {
+            return 0;
+        }
+        nap();
+    }
+    return 1;
+}
+
 /* At interpreter exit, after which the module's code may be unloaded. Who owns the pool stays its owner: nobody starts
  * workers any more. Only a daemon thread can be inside a job now, and it may never come back. */
 static void stop_workers(void) {
     (void)try_lock(&owner);
     lock(&state);
+    atomic_store(&withdrawn, 1);
     atomic_store(&stopping, 1);
     wake_all(&job_ready);
     unlock(&state);
     for (int i = 1; i <= workers_started; ++i) {
-        join_worker(i);
+        if (comes_back(i)) {
+            join_worker(i);
+        }
     }
     workers_started = 0;
 }

@@ -61,10 +61,10 @@ void ogive_raise(ogive_call *call) {
     PyObject *value = atomic_load(&call->failure);
     if (value != NULL) {
         ogive_failures += 1;
-        PyGILState_STATE lock = PyGILState_Ensure();
+        PyGILState_STATE lock = ogive_enter_python();
         PyErr_SetObject((PyObject *)Py_TYPE(value), value);
         Py_DECREF(value);
-        PyGILState_Release(lock);
+        ogive_leave_python(lock);
     }
 }
 
@@ -143,7 +143,7 @@ void ogive_decide(ogive_call *call, const OgiveKernel *repair, char *const *buff
         return;
     }
     const int inputs = repair->inputs, outputs = repair->outputs - 1;
-    PyGILState_STATE lock = PyGILState_Ensure();
+    PyGILState_STATE lock = ogive_enter_python();
     if (!PyErr_Occurred()) { /* NumPy goes on after a loop that failed */
         PyObject *before = bytes_of(buffers, repair->itemsizes, inputs, elements);
         PyObject *after = bytes_of(buffers + inputs, repair->itemsizes + inputs, outputs, elements + inputs);
@@ -170,7 +170,7 @@ void ogive_decide(ogive_call *call, const OgiveKernel *repair, char *const *buff
         Py_XDECREF(mask);
         Py_XDECREF(parameters);
     }
-    PyGILState_Release(lock);
+    ogive_leave_python(lock);
     ogive_pool_end_orphan();
 }
 
@@ -180,11 +180,11 @@ void ogive_decide(ogive_call *call, const OgiveKernel *repair, char *const *buff
 ogive_kernel_function ogive_repair_function(ogive_call *call, OgiveKernel *repair) {
     ogive_kernel_function function = atomic_load_explicit(&repair->function, memory_order_acquire);
     if (function == NULL && atomic_load(&call->failure) == NULL) {
-        PyGILState_STATE lock = PyGILState_Ensure();
+        PyGILState_STATE lock = ogive_enter_python();
         if (!PyErr_Occurred() && (function = ogive_kernel_resolve(repair)) == NULL) {
             keep_failure(call);
         }
-        PyGILState_Release(lock);
+        ogive_leave_python(lock);
     }
     return function;
 }
@@ -221,11 +221,11 @@ static void end_job(ogive_call *call, PyThreadState *saved, int is_whole) {
         PyEval_RestoreThread(saved);
     }
     if (!is_whole) {
-        PyGILState_STATE lock = PyGILState_Ensure();
+        PyGILState_STATE lock = ogive_enter_python();
         PyErr_SetString(PyExc_RuntimeError, "ogive: the process was forked inside this call while another thread computed a part of "
                                             "it, which this child does not have; call again");
         keep_failure(call);
-        PyGILState_Release(lock);
+        ogive_leave_python(lock);
     }
 }
 
@@ -454,10 +454,10 @@ static void compute_left(ogive_call *call) {
     const ogive_fp_state saved = ogive_fp_enter();
     ogive_heap *found = left == &no_memory ? NULL : malloc(sizeof *found);
     if (found == NULL) {
-        PyGILState_STATE lock = PyGILState_Ensure();
+        PyGILState_STATE lock = ogive_enter_python();
         PyErr_NoMemory();
         keep_failure(call);
-        PyGILState_Release(lock);
+        ogive_leave_python(lock);
         left = left == &no_memory ? NULL : left;
     }
     while (left != NULL) {
