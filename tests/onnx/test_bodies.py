@@ -6,7 +6,7 @@ import pytest
 from onnx import helper
 
 import ogive.onnx
-from ogive.errors import ModelError
+from ogive.errors import ModelError, OgiveError
 from ogive.onnx import bodies
 from tests.onnx.models import node_model
 
@@ -166,6 +166,24 @@ def test_experimental_operators(operator, attributes, right):
 def test_an_experimental_operator_of_two_inputs_is_refused():
     with pytest.raises(ModelError, match=r"ScaledTanh node .*: it has 2 inputs and 1 outputs; allowed: 1 and 1"):
         ogive.onnx.load(model_of("ScaledTanh", {"x": X, "z": X}, {}, domain="", opset=7))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "sentence"),
+    [
+        ([("", 2.0)], "the attribute '' has no counterpart in thresholded_relu"),
+        ([("slope", 2.0)], "the attribute 'slope' has no counterpart in thresholded_relu"),
+        ([("alpha", 2.0), ("alpha", 3.0)], "it has the attribute 'alpha' twice; allowed: each attribute once"),
+        ([("alpha", 2)], "the attribute 'alpha' is of type INT; allowed: FLOAT"),
+    ],
+)
+def test_attributes_of_an_operator_without_a_schema(attributes, sentence):
+    node = onnx.helper.make_node("ThresholdedRelu", ["x"], ["y"])
+    node.attribute.extend(onnx.helper.make_attribute(name, value) for name, value in attributes)
+    infos = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [3]) for name in "xy"]
+    graph = onnx.helper.make_graph([node], "g", infos[:1], infos[1:])
+    with pytest.raises(OgiveError, match=sentence):
+        ogive.onnx.load(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 7)], ir_version=8))
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 4), (5,)])

@@ -75,7 +75,7 @@ def parameters_of(node: OnnxNode, op: Operator) -> dict[str, Any]:
     given = {name: value for name, value in node.attributes.items() if name != "consumed_inputs"}
     if "broadcast" in given or isinstance(op, RowOperator):
         given = {name: value for name, value in given.items() if name not in _OF_PLACES}
-    unknown = ", ".join(sorted(set(given) - known.keys()))
+    unknown = ", ".join(sorted(map(repr, set(given) - known.keys())))
     if unknown:
         raise UnsupportedError(message(node.label, f"the attribute {unknown} has no counterpart in {op.name}"))
     for name, value in given.items():  # a choice between truth values is a choice between 0 and 1 in ONNX

@@ -154,10 +154,14 @@ def _operator_of(name: str) -> Operator:
 def gradient_node(node: OnnxNode) -> NodeComputation:
     """The computation of a gradient node, whose attributes are those that the model gives."""
     gradient, op = GRADIENTS[node.operator], _operator_of(node.operator)
-    unknown = ", ".join(sorted(set(node.attributes) - set(gradient.attributes)))
+    unknown = ", ".join(sorted(map(repr, set(node.attributes) - set(gradient.attributes))))
     if unknown:
         allowed = ", ".join(gradient.attributes) or "no attributes"
         raise ModelError(message(node.label, f"it has the attribute {unknown}", allowed))
+    for name, value in node.attributes.items():
+        wanted = "INT" if isinstance(gradient.attributes[name], int) else "FLOAT"
+        if isinstance(value, int) != (wanted == "INT"):
+            raise ModelError(message(node.label, f"the attribute {name!r} is {value}", f"{wanted}s"))
     kinds = [kind for kind in node.input_types if kind is not None]
     if len(kinds) != len(op.tensors) or len(node.outputs) != 1:
         what = f"it has {len(kinds)} inputs and {len(node.outputs)} outputs"

@@ -611,7 +611,7 @@ class _Builder:
 
     def _add_gradient(self, proto: NodeProto, inputs: list[str | None], scope: _Scope, label: str) -> None:
         """Add a gradient node of ONNX Runtime's training graphs. No schema of it is there."""
-        attributes = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in proto.attribute}
+        attributes = schemas.plain_values(proto, label, "FLOAT", "INT")
         kinds = tuple(None if name is None else self.graph.types[name] for name in inputs)
         node = _without_schema(proto, inputs, ("",) * len(inputs), kinds, attributes, label)
         self._append(node, proto.output[0], gradient_node(node), scope)
@@ -630,7 +630,7 @@ class _Builder:
         if len(kinds) != len(op.tensors) or len(proto.output) != 1:
             what = f"it has {len(kinds)} inputs and {len(proto.output)} outputs"
             raise ModelError(message(label, what, f"{len(op.tensors)} and 1"))
-        attributes = {attribute.name: attribute.f for attribute in proto.attribute}
+        attributes = schemas.plain_values(proto, label, "FLOAT")
         node = _without_schema(proto, inputs, op.tensors, kinds, attributes, label)
         self._append(node, proto.output[0], from_catalogue(node, op, kinds[0]), scope)
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -22,6 +22,7 @@ __all__ = [
     "check_output",
     "input_types",
     "output_types",
+    "plain_values",
     "schema_of",
 ]
 
@@ -74,28 +75,48 @@ def schema_of(operator: str, opset: int) -> OpSchema | None:
 def attribute_values(schema: OpSchema, node: NodeProto, label: str, home: Home | None) -> dict[str, Any]:
     """The attributes that the model sets, as Python values of the types that the schema names."""
     values: dict[str, Any] = {}
-    for attribute in node.attribute:
-        name = attribute.name
-        if name in values:
-            raise ModelError(message(label, f"it has the attribute {name!r} twice", "each attribute once"))
-        declared = schema.attributes.get(name)
+    for attribute in _attributes(node, label):
+        declared = schema.attributes.get(attribute.name)
         if declared is None:
             known = ", ".join(sorted(schema.attributes)) or "none"
-            raise ModelError(message(label, f"there is no attribute {name!r}", known))
-        if attribute.ref_attr_name:
-            raise ModelError(
-                message(label, f"the attribute {name!r} refers to one of a function, outside of any", "values")
-            )
-        if _type_name(attribute.type) != _type_name(declared.type):
-            given, wanted = _type_name(attribute.type), _type_name(declared.type)
-            raise ModelError(message(label, f"the attribute {name!r} is of type {given}", wanted))
-        values[name] = _attribute_value(attribute, label, home)
+            raise ModelError(message(label, f"there is no attribute {attribute.name!r}", known))
+        _check_type(attribute, _type_name(declared.type), label=label)
+        values[attribute.name] = _attribute_value(attribute, label, home)
     for name, declared in schema.attributes.items():
         if declared.required and name not in values:
             raise ModelError(
                 message(label, f"the attribute {name!r} is missing", f"{_type_name(declared.type)}, without a default")
             )
     return values
+
+
+def plain_values(node: NodeProto, label: str, *wanted: str) -> dict[str, Any]:
+    """The attributes of a node without a schema, which are of these types."""
+    values: dict[str, Any] = {}
+    for attribute in _attributes(node, label):
+        _check_type(attribute, *wanted, label=label)
+        values[attribute.name] = _attribute_value(attribute, label, None)
+    return values
+
+
+def _attributes(node: NodeProto, label: str) -> Iterator[AttributeProto]:
+    """The attributes, each once."""
+    names: set[str] = set()
+    for attribute in node.attribute:
+        name = attribute.name
+        if name in names:
+            raise ModelError(message(label, f"it has the attribute {name!r} twice", "each attribute once"))
+        names.add(name)
+        yield attribute
+
+
+def _check_type(attribute: AttributeProto, *wanted: str, label: str) -> None:
+    if attribute.ref_attr_name:
+        what = f"the attribute {attribute.name!r} refers to one of a function, outside of any"
+        raise ModelError(message(label, what, "values"))
+    given = _type_name(attribute.type)
+    if given not in wanted:
+        raise ModelError(message(label, f"the attribute {attribute.name!r} is of type {given}", ", ".join(wanted)))
 
 
 def _attribute_value(attribute: AttributeProto, label: str, home: Home | None) -> Any:
