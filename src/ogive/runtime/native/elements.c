@@ -155,7 +155,7 @@ static void run_elements(char **args, npy_intp count, const npy_intp *steps, Ogi
     if (count <= 0) {
         return;
     }
-    ogive_call call = {kernel, atomic_load(&kernel->function), loop, count, NULL};
+    ogive_call call = {kernel, atomic_load(&kernel->function), loop, count, NULL, 0, NULL};
     if (call.function == NULL && (call.function = ogive_kernel_resolve(kernel)) == NULL) {
         return;
     }
@@ -218,7 +218,7 @@ void ogive_plain_elements(char **args, npy_intp count, const npy_intp *steps, Og
         if (kernel->repair == NULL) {
             function((void *const *)args, count, loop->parameters, 2 * count, NULL);
         } else {
-            ogive_call call = {loop->kernel, function, loop, count, NULL};
+            ogive_call call = {loop->kernel, function, loop, count, NULL, 0, NULL};
             ogive_compute(&call, (void *const *)args, count, count, 0);
             ogive_raise(&call);
         }

@@ -234,7 +234,7 @@ void ogive_element_grid(char **operands, const OgiveAxis *axes, int axis_count, 
     for (int a = 0; a < axis_count; ++a) {
         count *= axes[a].length;
     }
-    ogive_call call = {kernel, atomic_load(&kernel->function), loop, count, NULL};
+    ogive_call call = {kernel, atomic_load(&kernel->function), loop, count, NULL, 0, NULL};
     if (call.function == NULL && (call.function = ogive_kernel_resolve(kernel)) == NULL) {
         return;
     }

@@ -1076,7 +1076,7 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
         }
         return;
     }
-    ogive_call call = {loop->kernel, NULL, loop, rows, NULL};
+    ogive_call call = {loop->kernel, NULL, loop, rows, NULL, 0, NULL};
     const int threads = ogive_pool_size();
     const npy_intp length = count < 1 ? 1 : count, all = rows > NPY_MAX_INTP / length ? NPY_MAX_INTP : rows * length;
     if (kernel->repair != NULL && count > 0) {
