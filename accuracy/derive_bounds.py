@@ -1044,43 +1044,45 @@ def in_words() -> dict[str, float]:
 
 
 def largest_rest(of_two_words: bool, window: paired.Window) -> float:
-    """The parts that log(2) / 32, n times, and a power lack, and the low word of the operand: two units at most."""
-    most = window.largest * abs(paired.STEP_LACKS) + max(map(abs, TABLES["POWERS_LACK"])) + 2.0**-34
-    return most + 2 * SINGLE_UNIT * window.largest * paired.STEP if of_two_words else most
+    """The parts that a step, n times, and a power lack, and the low word of the operand: two units at most."""
+    among = paired.POWERS[window.octave]
+    most = window.largest * abs(among.step_lacks) + max(map(abs, among.of_table("POWERS_LACK"))) + 2.0**-34
+    return most + 2 * SINGLE_UNIT * window.largest * among.step if of_two_words else most
 
 
 def paired_reduced(window: paired.Window) -> float:
-    """How far reduced operands lie: 32 / log(2) is rounded, and so is n."""
-    return (0.5 + window.largest * SINGLE_UNIT + 2.0**-20) * paired.STEP
+    """How far reduced operands lie: the reciprocal of a step is rounded, and so is n."""
+    return (0.5 + window.largest * SINGLE_UNIT + 2.0**-20) * paired.POWERS[window.octave].step
 
 
 def half_unit(value: float) -> float:
     return single_pairs.half_unit(value * (1 + 2.0**-20))
 
 
-def paired_coefficients() -> tuple[float, float, float]:
-    return 0.5, paired.SIXTH, paired.TWENTY_FOURTH
-
-
-def paired_series(reach: float, per_operand: bool = False) -> float:
+def paired_series(octave: int, reach: float, per_operand: bool = False) -> float:
     """The rest that the polynomial leaves of ``exp(r) - 1 - r``; relative to r if it is to be."""
 
     def difference(r: Any) -> Any:
-        rest = at(paired_coefficients(), r) - series(after(2, factorial), r, 0.3)
+        rest = at(paired.POWERS[octave].coefficients, r) - series(after(2, factorial), r, 0.3)
         return rest * r if per_operand else rest * r * r
 
     return largest(difference, -reach, reach)
 
 
-def paired_polynomial(reach: float) -> float:
+def paired_polynomial(octave: int, reach: float) -> float:
     """The rounding errors of the polynomial."""
-    inner = paired.SIXTH + reach * paired.TWENTY_FOURTH
-    return half_unit(inner) * reach + half_unit(0.5 + inner * reach)
+    *others, inner = paired.POWERS[octave].coefficients
+    error = 0.0
+    for coefficient in reversed(others):
+        inner = coefficient + inner * reach
+        error = error * reach + half_unit(inner)
+    return error
 
 
 def rest_rounded(of_two_words: bool, window: paired.Window) -> float:
     """Constants in one word, n times; a table in one word; one FMA, and a sum."""
-    lacking = float(abs(arb(2).log() / 32 - arb(paired.STEP) - arb(paired.STEP_LACKS)).upper())
+    among = paired.POWERS[window.octave]
+    lacking = float(abs(arb(2).log() / among.count - arb(among.step) - arb(among.step_lacks)).upper())
     rest = largest_rest(of_two_words, window)
     return window.largest * lacking + 2 * half_unit(2.0**-24) + half_unit(rest) * (2 if of_two_words else 1)
 
@@ -1093,11 +1095,11 @@ def exp_paired(of_two_words: bool, window: paired.Window) -> float:
     if of_two_words:
         whole = r + rest
         error += half_unit(whole) * whole * 1.02 + half_unit(whole**2) * 0.51
-        error += paired_series(whole) + paired_polynomial(whole) * whole**2 + half_unit(q)
+        error += paired_series(window.octave, whole) + paired_polynomial(window.octave, whole) * whole**2 + half_unit(q)
     else:
-        error += rest * r * r * 0.51 + paired_series(r) + paired_polynomial(r) * r * r
+        error += rest * r * r * 0.51 + paired_series(window.octave, r) + paired_polynomial(window.octave, r) * r * r
         error += half_unit(r * 0.51 + rest) * r + half_unit(q)
-    underflow: float = 8 * single_pairs.SMALLEST * 2.0 ** (window.before / 32 + window.halved)
+    underflow: float = 8 * single_pairs.SMALLEST * 2.0 ** (window.before / window.octave + window.halved)
     # The low word is no smaller a part of T, and what the FMA of the leading part lost has one rounding.
     return error + SINGLE_UNIT * (q + SINGLE_UNIT) + SINGLE_UNIT**2 + underflow
 
@@ -1123,24 +1125,26 @@ def exp_of_row() -> float:
     return (error + rest * (q + SINGLE_UNIT) + rest**2 * 0.51) * (1 + 4 * r)
 
 
-def expm1_paired_near_zero() -> float:
+def expm1_paired_near_zero(octave: int) -> float:
     """Where n is zero: relative to r. A low word of the operand is all of the rest; low words are rounded some times more."""
-    r, lowest = paired_reduced(paired.USUAL) * (1 + 2.0**-20), 2 * SINGLE_UNIT
-    of_polynomial = paired_series(r, per_operand=True) + paired_polynomial(r) * r
+    window = paired.POWERS[octave].window(paired.USUAL)
+    r, lowest = paired_reduced(window) * (1 + 2.0**-20), 2 * SINGLE_UNIT
+    of_polynomial = paired_series(octave, r, per_operand=True) + paired_polynomial(octave, r) * r
     low = 0.51 * r + lowest
     of_one = SINGLE_UNIT * 0.51 * r
     of_two = SINGLE_UNIT * (r * 1.02 + 0.51 * r) + SINGLE_UNIT * lowest
     return of_polynomial + max(of_one, of_two) + SINGLE_UNIT * low * (1 + paired.COVERED)
 
 
-def expm1_paired() -> float:
+def expm1_paired(octave: int) -> float:
     """Where n is not zero T is no more than so many times as large as the leading part of the result."""
-    smallest = (0.5 - paired.USUAL.largest * SINGLE_UNIT - 2.0**-20) * paired.STEP
+    among = paired.POWERS[octave]
+    smallest = (0.5 - among.window(paired.USUAL).largest * SINGLE_UNIT - 2.0**-20) * among.step
     for n in (-1, 1):
-        power = 2.0 ** (n / 32)
-        size = abs(math.expm1(n * smallest)) - power * paired.SHARE
-        assert power / size <= paired.LARGEST_SHARE
-    return expm1_paired_near_zero()
+        power = 2.0 ** (n / among.count)
+        size = abs(math.expm1(n * smallest)) - power * among.share
+        assert power / size <= among.multiple_of_expm1
+    return expm1_paired_near_zero(octave)
 
 
 def sinh_paired_near_zero() -> float:
@@ -1154,10 +1158,14 @@ def sinh_paired_near_zero() -> float:
 def in_single_pairs() -> dict[str, float]:
     windows = {"": paired.USUAL, "wide ": paired.WIDE}
     words = {"exp": False, "exp of two words": True}
-    found = {f"{wide}{name}": exp_paired(two, of) for wide, of in windows.items() for name, two in words.items()}
-    of_rows = {"exp of rows": exp_of_row(), "exp of rows of 16 bits": exp_paired(False, paired.OF_SHORT_ROWS)}
-    near_zero = {"expm1 near zero": expm1_paired(), "sinh near zero": sinh_paired_near_zero()}
-    return {**found, **of_rows, **near_zero}
+    found = {}
+    for octave, among in paired.POWERS.items():
+        for wide, name in ((wide, name) for wide in windows for name in words):
+            window, two = windows[wide], words[name]
+            found[wide + name + paired.of_powers(octave)] = exp_paired(two, among.window(window))
+        found["expm1 near zero" + paired.of_powers(octave)] = expm1_paired(octave)
+    found |= {"exp of rows": exp_of_row(), "exp of rows of 16 bits": exp_paired(False, paired.OF_SHORT_ROWS)}
+    return {**found, "sinh near zero": sinh_paired_near_zero()}
 
 
 HEADER = '''"""The bound of each rule's own error, relative to its result, of operands without an error.

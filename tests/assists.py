@@ -303,6 +303,8 @@ def levels(program: Program) -> Iterator[tuple[str, Program]]:
     """The programs that compute an element after each other, before the repair, which few elements see."""
     current = program.paired or program
     yield "first level", current
+    if current.narrow is not None:
+        yield "first level, short tables", current.narrow
     while current.retry is not None:
         current = current.retry()
         yield "retry", current

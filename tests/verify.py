@@ -48,6 +48,8 @@ def verify_program(program: Program) -> None:
     _verify_constants(program)
     if program.paired is not None:
         verify_program(program.paired)
+    if program.narrow is not None:
+        verify_program(program.narrow)
     _verify_estimates("results", program.results, program.undecided)
     if program.fast_path is not None:
         fast = program.fast_path

@@ -151,6 +151,9 @@ class Program:
     paired: Program | None = None
     """A level before this program, in float32 or pairs of it, for targets that have its instructions. This program or another
     one of the same results is its retry."""
+    narrow: Program | None = None
+    """A form of such a level with shorter tables, of eight powers of two, for targets where longer ones take several instructions.
+    None: it has no tables of powers."""
     decide: Callable[[Sequence[Number], Sequence[float]], tuple[Number, ...]] | None = field(
         default=None, compare=False
     )
@@ -216,8 +219,12 @@ class Program:
     @property
     def is_in_pairs(self) -> bool:
         """Whether numbers are pairs of float32, which need tables in registers: so are all in float32 but those of 16 bits."""
-        has_tables = any(current.operation is ops.TABLE for current in walk(*self.roots))
-        return has_tables or any(t.bits != 16 for t in (*self.inputs, *self.outputs))
+        return bool(self.tables) or any(t.bits != 16 for t in (*self.inputs, *self.outputs))
+
+    @property
+    def tables(self) -> list[tuple[float, ...]]:
+        """The tables whose numbers it takes."""
+        return [current.attribute for current in walk(*self.roots) if current.operation is ops.TABLE]
 
     @property
     def size(self) -> int:
@@ -236,6 +243,7 @@ class Program:
         parts = [f"{types} {self.parameter_count} {rows}", *self._graphs]
         if self.paired is not None:
             parts += self.paired._graphs
+            parts += () if self.paired.narrow is None else self.paired.narrow._graphs
         if self.repair is not None:
             parts.append((self.retry or self.repair)().text)
         return "\n".join(parts)

@@ -14,6 +14,7 @@ from flint import arb
 
 import ogive
 from ogive import formula as f
+from ogive.backends.target import TARGETS
 from ogive.differentiation.partials import gate_slope, gelu_slope
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.expression import Format, constant, formula_node, node, walk
@@ -48,11 +49,21 @@ from ogive.numerics.elementary.paired_functions import (
     softplus_tail,
 )
 from ogive.numerics.interval import Interval
-from ogive.numerics.paired import LARGEST_SHARE, LOST, Paired, PairedArithmetic, U, Unpaired
+from ogive.numerics.paired import (
+    FEW_POWERS,
+    LARGEST_SHARE,
+    LARGEST_SHARE_OF_FEW,
+    LOST,
+    MANY_POWERS,
+    Paired,
+    PairedArithmetic,
+    U,
+    Unpaired,
+)
 from ogive.passes.lower import lower
 from ogive.passes.paired_results import PairedReals, known_patterns
 from ogive.program import Program
-from ogive.runtime.kernels import make_ufunc
+from ogive.runtime.kernels import first_level, make_ufunc
 from tests.assists import Evaluation
 from tests.inputs import assert_same_bits
 from tests.numerics.bounded_kernel import Kinds, drawn, exactly, operand
@@ -115,9 +126,9 @@ def largest_error(number: Paired, x: np.ndarray, exact: list[Any], *, around: bo
     return worst, beside
 
 
-def rule(name: str, *, of_product: bool = False, is_positive: bool = False) -> Paired:
+def rule(name: str, *, of_product: bool = False, is_positive: bool = False, octave: int = MANY_POWERS) -> Paired:
     """A function of the operand, or of its third part, between -44 and 44."""
-    m = PairedArithmetic()
+    m = PairedArithmetic(octave=octave)
     u = m.exactly(node("input", (), 0, Format.F32), Interval(2.0**-101 if is_positive else -44.0, 44.0))
     if of_product:
         u = m.multiply(u, m.constant(THIRD))
@@ -149,10 +160,11 @@ def test_every_rule_is_tried() -> None:
     assert set(FUNCTIONS_IN_PAIRS) == {*RELATIVE, *BESIDE, *LOGARITHMS, *SLOPES}
 
 
+@pytest.mark.parametrize("octave", [MANY_POWERS, FEW_POWERS])
 @pytest.mark.parametrize("of_product", [False, True])
 @pytest.mark.parametrize("name", RELATIVE)
-def test_a_rule_is_as_good_as_it_says_and_not_much_better(name: str, of_product: bool) -> None:
-    x, number = inputs(600), rule(name, of_product=of_product)
+def test_a_rule_is_as_good_as_it_says_and_not_much_better(name: str, of_product: bool, octave: int) -> None:
+    x, number = inputs(600), rule(name, of_product=of_product, octave=octave)
     worst, _ = largest_error(number, x, balls(name, x, of_product=of_product))
     assert worst <= number.relative <= 64 * worst, f"2**{math.log2(number.relative):.1f} for 2**{math.log2(worst):.1f}"
 
@@ -168,10 +180,12 @@ def test_roots_are_as_good_as_they_say() -> None:
 
 
 @pytest.mark.parametrize("of_product", [False, True])
-@pytest.mark.parametrize("name", BESIDE)
-def test_bounds_run_beside_what_is_zero_at_zero(name: str, of_product: bool) -> None:
+@pytest.mark.parametrize(
+    ("name", "octave"), [*((name, MANY_POWERS) for name in BESIDE), ("expm1", FEW_POWERS), ("sinh", FEW_POWERS)]
+)
+def test_bounds_run_beside_what_is_zero_at_zero(name: str, octave: int, of_product: bool) -> None:
     x = np.abs(inputs(600)) + np.float32(2.0**-100) if of_product else inputs(600)
-    number = rule(name, of_product=of_product, is_positive=of_product)
+    number = rule(name, of_product=of_product, is_positive=of_product, octave=octave)
     _, beside = largest_error(number, x, balls(name, x, of_product=of_product), around=True)
     assert 1 / 64 < beside <= 1
 
@@ -356,6 +370,49 @@ def test_few_usual_results_are_left_to_float64_and_no_zeros(op: Any) -> None:
     values, doubts = run([*made.results, test], zeros)
     assert not doubts.any()
     assert np.array_equal(values.view(np.uint32), op(zeros).view(np.uint32))
+
+
+#: Operators with exponentials: their tables of powers may be shorter.
+WITH_POWERS = ["exp", "exp2", "expm1", "sigmoid", "swish", "elu", "celu", "selu", "cosh", "sinh", "swiglu", "glu"]
+
+
+@pytest.mark.parametrize("name", WITH_POWERS)
+def test_tables_of_eight_powers_have_the_same_results(name: str) -> None:
+    """Where both decide they agree, and with short tables few are left, and few more than the bounds say."""
+    op = getattr(ogive, name)
+    signature = next(s for s in op.signatures if {*s.inputs, *s.outputs} == {SINGLE})
+    made = op.program(signature, **{p.name: p.default for p in op.numeric_parameters}).paired
+    narrow = made.narrow
+    assert {len(table) for table in made.tables} == {MANY_POWERS}
+    assert {len(table) for table in narrow.tables} == {FEW_POWERS}
+    random = np.random.default_rng(4)
+    patterns = random.integers(0, 1 << 32, (len(signature.inputs), 8192), np.uint64).astype(np.uint32)
+    for x in (patterns.view(np.float32), random.normal(0, 2, patterns.shape).astype(np.float32)):
+        found = [
+            run([*level.results, node("convert", (level.undecided,), None, Format.U8)], *x) for level in (made, narrow)
+        ]
+        (many, of_many), (few, of_few) = found
+        is_decided = (of_many == 0) & (of_few == 0)
+        with np.errstate(all="ignore"):
+            right = op(*x)
+        assert np.array_equal(few[is_decided].view(np.uint32), many[is_decided].view(np.uint32))
+        assert np.array_equal(few[of_few == 0].view(np.uint32), right[of_few == 0].view(np.uint32))
+    assert 0 < of_few.mean() < LARGEST_SHARE_OF_FEW
+
+
+def test_targets_take_the_level_that_costs_less() -> None:
+    """Tables of 32 numbers are one instruction with AVX-512, and several with AVX2 and NEON: tanh has ten of them."""
+
+    def level(name: str, target: str) -> str:
+        op = getattr(ogive, name)
+        signature = next(s for s in op.signatures if {*s.inputs, *s.outputs} == {SINGLE})
+        program = op.program(signature)
+        found = first_level(program, TARGETS[target])
+        return {id(program): "float64", id(program.paired): "pairs"}.get(id(found), "short tables")
+
+    assert [level("exp", target) for target in TARGETS] == ["float64", "short tables", "pairs", "short tables"]
+    assert [level("tanh", target) for target in TARGETS] == ["float64", "float64", "pairs", "float64"]
+    assert [level("hard_swish", target) for target in TARGETS] == ["float64", "pairs", "pairs", "pairs"]
 
 
 def tanh_of_softplus(x: Any) -> Any:

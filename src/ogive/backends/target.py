@@ -48,7 +48,11 @@ class Tuning:
     smallest_cost: int
     """The least cost of an element: short programs wait for memory."""
     cost_of_pairs: int
-    """Up to which hundredths of float64's cost a program in pairs of float32 pays. A table may be several instructions."""
+    """Up to which hundredths of float64's cost a program in pairs of float32 pays."""
+    longest_table: int
+    """How many numbers of float32 a table has that one instruction looks into; programs with shorter tables go before others."""
+    cost_of_longer_tables: int
+    """By how much a longer table costs more (cost.py), whose registers are looked into one by one."""
     blocks_begun_ahead: int
     """Software pipelining (loops.py): how many blocks a turn takes that the turn before has begun, of programs with tables, which
     leave registers for so many. Stores are under a mask then. tanh, gelu and softplus take 8 % less time. 0: nothing is begun."""
@@ -64,14 +68,18 @@ SHARED = {
     "parallel_cost": 1 << 19,
     "smallest_cost": 12,
     "cost_of_pairs": 100,
+    "longest_table": 8,
+    "cost_of_longer_tables": 6,
     "blocks_begun_ahead": 0,
 }
 
 #: By the target's name. By itself LLVM orders instructions of x86-64-v4 for the first processor that had it.
 TUNINGS = {
     "x86-64": Tuning("x86-64", elements_at_a_time=0, **SHARED),
-    "x86-64-v3": Tuning("x86-64-v3", elements_at_a_time=0, **{**SHARED, "cost_of_pairs": 65}),
-    "x86-64-v4": Tuning("znver4", elements_at_a_time=64, **{**SHARED, "blocks_begun_ahead": 2}),
+    "x86-64-v3": Tuning(
+        "x86-64-v3", elements_at_a_time=0, **{**SHARED, "cost_of_pairs": 87, "cost_of_longer_tables": 4}
+    ),
+    "x86-64-v4": Tuning("znver4", elements_at_a_time=64, **{**SHARED, "longest_table": 32, "blocks_begun_ahead": 2}),
     "aarch64": Tuning("generic", elements_at_a_time=0, **SHARED),
 }
 

@@ -61,8 +61,15 @@ NOT_TINY = 2.0**-80
 ALL_BUT_TINY = 0x7F000000
 
 #: No larger share of results may be undecided: of numbers that lie anywhere, a bound leaves its double in units of 2**-24,
-#: divided by log(2) / 2.
+#: divided by log(2) / 2. With few powers in a table more are, and a table of 32 takes several instructions then.
 LARGEST_SHARE = 0.02
+LARGEST_SHARE_OF_FEW = 0.04
+
+#: How many powers of two an octave has in tables: those of two registers of 64 bytes, and of one of 32.
+MANY_POWERS, FEW_POWERS = 32, 8
+
+#: A divisor whose low word may be a larger share of it is normalised first.
+SHARE_OF_DIVISOR = 2.0**-11
 
 #: No number is wrong by a larger share of it, of which results are made.
 LARGEST_ERROR = 2.0**-29
@@ -228,10 +235,17 @@ class PairedArithmetic(Machine, Checked):
     def ready(self, number: Paired) -> Paired:
         return self.settled(number)
 
-    def __init__(self, roundings: int = ROUNDINGS[-1]) -> None:
+    def __init__(self, roundings: int = ROUNDINGS[-1], octave: int = MANY_POWERS) -> None:
         super().__init__(Format.F32)
         self.roundings = roundings
         """How often low words are rounded that bounds of functions cover, behind their rules."""
+        self.octave = octave
+        """How many powers of two the tables of exponentials have."""
+
+    @property
+    def largest_share(self) -> float:
+        """The largest share of results that may be undecided."""
+        return LARGEST_SHARE if self.octave == MANY_POWERS else LARGEST_SHARE_OF_FEW
 
     # ---- leaves
 
@@ -588,6 +602,8 @@ class PairedArithmetic(Machine, Checked):
     def reciprocal(self, b: Paired) -> Paired:
         """An estimate y and what it lacks: 1 - b y, and its square. Its own bits show nowhere."""
         b = self._without_around(b)
+        if b.share > SHARE_OF_DIVISOR:
+            b = self.normalised(b)
         least = 2.0**-12 if b.lost else LEAST_ROOT
         if b.interval.smallest_magnitude < least or b.interval.largest_magnitude > LARGEST:
             raise Unpaired("a quotient by a number that may be small or large")
@@ -702,7 +718,7 @@ class PairedArithmetic(Machine, Checked):
         beside = a.around.times if a.around is not None else None
         if beside is not None and beside.operation is ops.CONSTANT:
             beside = beside.attribute
-        if (relative + (beside if isinstance(beside, float) else 0.0)) / U / math.log(2) > LARGEST_SHARE:
+        if (relative + (beside if isinstance(beside, float) else 0.0)) / U / math.log(2) > self.largest_share:
             raise Unpaired("too many results would be undecided")
         if a.bias:
             low = low_of(a)

@@ -6,6 +6,7 @@ the trips through memory. The fast paths of the programs become one (fast_path.p
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -49,10 +50,27 @@ def fuse(
     )
     if all(program.paired is None for program, _ in steps):
         return made
-    in_pairs = [(program if program.paired is None else program.paired.usual, given) for program, given in steps]
+    levels = [program if program.paired is None else program.paired for program, _ in steps]
+    paired = _before(inputs, steps, outputs, levels, made, usual_cost(made))
+    if paired is None or all(level.narrow is None for level in levels):
+        return replace(made, paired=paired)
+    narrow = [level if level.narrow is None else level.narrow for level in levels]
+    return replace(made, paired=replace(paired, narrow=_before(inputs, steps, outputs, narrow, made, math.inf)))
+
+
+def _before(
+    inputs: Sequence[ElementType],
+    steps: Sequence[tuple[Program, Sequence[int]]],
+    outputs: Sequence[int],
+    levels: Sequence[Program],
+    made: Program,
+    price: float,
+) -> Program | None:
+    """The program of these levels of the steps, before the one that is made of the steps."""
+    in_pairs = [(level.usual, given) for level, (_, given) in zip(levels, steps, strict=True)]
     values, _, _, undecided = _substituted(inputs, in_pairs)
     assert undecided is not None
-    return replace(made, paired=before(made, tuple(values[i] for i in outputs), undecided, usual_cost(made)))
+    return before(made, tuple(values[i] for i in outputs), undecided, price)
 
 
 def _substituted(

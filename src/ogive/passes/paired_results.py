@@ -46,6 +46,8 @@ from ogive.numerics.elementary.propagation import FUNCTIONS, bounded
 from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.numerics.paired import (
     FARTHEST,
+    FEW_POWERS,
+    MANY_POWERS,
     ROUNDINGS,
     SLACK,
     SMALLEST,
@@ -86,9 +88,29 @@ def paired_results(
     has_functions = any(
         (n.operation.is_elementary or n.operation is ops.SQUARE_ROOT) and depends_on_elements(n) for n in walk(*roots)
     )
-    roots, tested = with_common_factors(roots), None
+    roots = with_common_factors(roots)
+    many = _tested(roots, inputs, outputs, MANY_POWERS, may_leave_out=has_functions)
+    found = None if many is None else before(made, *many, price)
+    if found is None or not found.tables:
+        return found
+    few = _tested(roots, inputs, outputs, FEW_POWERS, may_leave_out=has_functions)
+    narrow = None if few is None else before(made, *few, math.inf)
+    has_powers = narrow is not None and any(len(table) == FEW_POWERS for table in narrow.tables)
+    return replace(found, narrow=narrow) if has_powers else found
+
+
+def _tested(
+    roots: Sequence[Expression],
+    inputs: Sequence[ElementType],
+    outputs: Sequence[ElementType],
+    octave: int,
+    *,
+    may_leave_out: bool,
+) -> tuple[tuple[Expression, ...], Expression] | None:
+    """The results with tables of so many powers of two, and where they are undecided; None where there are none."""
+    tested = None
     for roundings in ROUNDINGS:
-        reals = PairedReals(tuple(inputs), roots, roundings)
+        reals = PairedReals(tuple(inputs), roots, roundings, octave)
         try:
             tested = [reals.stored(root, output) for root, output in zip(roots, outputs, strict=True)]
         except TooManyRoundings:
@@ -96,12 +118,11 @@ def paired_results(
         except Unpaired:
             return None
         break
-    if tested is None or (reals.leaves_out and not has_functions):
+    if tested is None or (reals.leaves_out and not may_leave_out):
         return None
-    results = tuple(result for result, _ in tested)
     undecided = either(*(undecided for _, undecided in tested))
     assert undecided is not None
-    return before(made, results, undecided, price)
+    return tuple(result for result, _ in tested), undecided
 
 
 def before(made: Program, results: tuple[Expression, ...], undecided: Expression, price: float) -> Program | None:
@@ -124,9 +145,13 @@ class PairedReals:
     """The primitive graphs of formulas of float32, in pairs."""
 
     def __init__(
-        self, inputs: tuple[ElementType, ...], roots: Sequence[Expression], roundings: int = ROUNDINGS[-1]
+        self,
+        inputs: tuple[ElementType, ...],
+        roots: Sequence[Expression],
+        roundings: int = ROUNDINGS[-1],
+        octave: int = MANY_POWERS,
     ) -> None:
-        self.m = PairedArithmetic(roundings)
+        self.m = PairedArithmetic(roundings, octave)
         self.inputs = inputs
         self.parts: dict[Expression, KnownPart | None] = {}
         self.arguments = frozenset(n for current in walk(*roots) for n in self.arguments_of(current))

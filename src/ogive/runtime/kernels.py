@@ -161,7 +161,16 @@ def first_level(program: Program, target: Target) -> Program:
 
     if paired.is_in_pairs and not target.has_tables:
         return program
-    return paired if 100 * usual_cost(paired) <= target.tuning.cost_of_pairs * usual_cost(program) else program
+    tuning = target.tuning
+    if paired.narrow is not None and tuning.longest_table < LONGEST_TABLE:
+        paired = paired.narrow
+    tables = sum(len(table) > tuning.longest_table for table in paired.tables)
+    price = usual_cost(paired) + tables * tuning.cost_of_longer_tables
+    return paired if 100 * price <= tuning.cost_of_pairs * usual_cost(program) else program
+
+
+#: No table has more numbers.
+LONGEST_TABLE = 32
 
 
 def identity_of_repair(identity: str) -> str:

@@ -11,6 +11,9 @@ are zero as long as n lies between -2048 and 2047. So one test finds all other o
 Where exp is the result n has one bit more, larger operands are moved to where exp overflows, and a half of exp is computed and
 added to itself.
 
+For targets whose registers hold eight numbers there are eight powers in place of 32: then r is smaller than 2**-4.5, a multiple
+of 2**-28, and q has one term more (`Powers`).
+
 Functions of a positive number in pairs of float32: a polynomial in each of 32 intervals (derived_numbers.json).
 
 With u = w - X, which is exact:
@@ -43,7 +46,9 @@ from ogive.numerics.elementary.pairs import LOG_2
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import Machine
 from ogive.numerics.paired import (
+    FEW_POWERS,
     LARGEST,
+    MANY_POWERS,
     SLACK,
     SMALLEST,
     Around,
@@ -76,6 +81,7 @@ __all__ = [
     "NORMAL_SLOPE",
     "NORMAL_TAIL",
     "NOTHING_OF_ROW",
+    "POWERS",
     "SCALE_OF_ROW",
     "SOFTPLUS_TAIL",
     "STEP",
@@ -84,6 +90,8 @@ __all__ = [
     "TANH_GATE",
     "TANH_GATE_SLOPE",
     "Piecewise",
+    "Powers",
+    "Window",
     "evaluated",
     "exp_in_pairs",
     "exponential_of_row",
@@ -91,6 +99,7 @@ __all__ = [
     "logistic_slope",
     "mish_gate",
     "mish_slope",
+    "of_powers",
     "slope_of_gate",
     "soft_sign",
     "softplus_tail",
@@ -214,13 +223,59 @@ def evaluated(m: PairedArithmetic, table: Piecewise, argument: Paired, steepness
 
 
 @dataclass(frozen=True)
+class Powers:
+    """The powers of two of an octave, and how operands are reduced to the distance of the nearest."""
+
+    count: int
+    """How many: 32, or a power of two that is smaller."""
+    coefficients: tuple[float, ...]
+    """Those of ``(exp(r) - 1 - r) / r**2``."""
+    multiple_of_expm1: float
+    """T is no larger a multiple of expm1 than this where it is not 1."""
+
+    @property
+    def shift(self) -> int:
+        """How far n is from the exponent of a float32 number."""
+        return 24 - self.count.bit_length()
+
+    @property
+    def step(self) -> float:
+        """The logarithm of two divided by the count, in one word; `step_lacks` is the rest."""
+        return STEP * MANY_POWERS / self.count
+
+    @property
+    def step_lacks(self) -> float:
+        return STEP_LACKS * MANY_POWERS / self.count
+
+    @property
+    def steps(self) -> float:
+        """The reciprocal of the logarithm."""
+        return STEPS * self.count / MANY_POWERS
+
+    @property
+    def share(self) -> float:
+        """The share of low words of exp."""
+        return (math.log(2) / (2 * self.count)) ** 2 * 0.51 + 2.0**-13 / self.count
+
+    def of_table(self, name: str) -> list[float]:
+        """A table's numbers for these powers."""
+        return list(TABLES[name][:: MANY_POWERS // self.count])
+
+    def window(self, of_many: Window) -> Window:
+        """The same operands as a window of 32 powers has."""
+        many = MANY_POWERS // self.count
+        return replace(of_many, before=of_many.before // many, count=of_many.count // many, octave=self.count)
+
+
+@dataclass(frozen=True)
 class Window:
-    """The n that have a rule: from -before on, so many. Both are multiples of 32, and the latter is a power of two."""
+    """The n that have a rule: from -before on, so many. Both are multiples of the powers, and the latter is a power of two."""
 
     before: int
     count: int
     halved: bool = False
     """Whether a half of the power is computed, which does not overflow."""
+    octave: int = MANY_POWERS
 
     @property
     def middle(self) -> float:
@@ -230,14 +285,17 @@ class Window:
     @property
     def powers(self) -> tuple[float, ...]:
         """The table of powers, off whose bits n is taken that will be added to them."""
-        bits = np.array(TABLES["POWERS"], np.float32).view(np.uint32)
-        bits += np.uint32((USUAL.before - self.before << 18) - (self.halved << 23) & 0xFFFFFFFF)
+        powers = POWERS[self.octave]
+        bits = np.array(powers.of_table("POWERS"), np.float32).view(np.uint32)
+        before = powers.window(USUAL).before - self.before << powers.shift
+        bits += np.uint32(before - (self.halved << 23) & 0xFFFFFFFF)
         return tuple(bits.view(np.float32).tolist())
 
     @property
     def largest(self) -> int:
         """The largest magnitude of n."""
-        return max(self.before, math.ceil(INFINITE * STEPS) if self.halved else self.count - self.before)
+        most = math.ceil(INFINITE * POWERS[self.octave].steps)
+        return max(self.before, most if self.halved else self.count - self.before)
 
 
 #: The last place of a number from 2 on.
@@ -258,15 +316,20 @@ WIDE = Window(3072, 8192, halved=True)
 #: The window of rows of 16 bits: powers down to 2**-88, and elements down to `-LARGEST_OF_ROW - NOTHING_OF_ROW`.
 OF_SHORT_ROWS = Window(88 * 32, 1 << 14)
 
-#: How many powers there are in an octave.
-POWERS_OF_TWO = 32
-
 #: log(2) / 32 in two parts, and the reciprocal.
 STEP, STEP_LACKS = float.fromhex("0x1.62e43p-6"), float.fromhex("-0x1.05c61p-34")
 STEPS = float.fromhex("0x1.715476p+5")
 
 #: 1/6 and 1/24.
 SIXTH, TWENTY_FOURTH = float.fromhex("0x1.555556p-3"), float.fromhex("0x1.555556p-5")
+
+#: The powers of two in tables, by their number. With eight the last two coefficients are those of the polynomial whose error is smallest.
+POWERS = {
+    MANY_POWERS: Powers(MANY_POWERS, (0.5, SIXTH, TWENTY_FOURTH), 96.0),
+    FEW_POWERS: Powers(
+        FEW_POWERS, (0.5, SIXTH, float.fromhex("0x1.555ace0000000p-5"), float.fromhex("0x1.1114320000000p-7")), 27.0
+    ),
+}
 
 #: The coefficients of rows: 1/3, 1/12 and 1/60.
 THIRD, TWELFTH, SIXTIETH = (float.fromhex(number) for number in ("0x1.555556p-2", "0x1.555556p-4", "0x1.111112p-6"))
@@ -294,17 +357,11 @@ LOG_10 = Fraction(0x935D8DDDAAA8AC16EA56D62B82D30A28E28FECF9DA5DF90E83C61E8201F0
 FAR = 44.0
 NOTHING = math.exp(-FAR)
 
-#: The share of low words of exp.
-SHARE = (math.log(2) / 64) ** 2 * 0.51 + 2.0**-18
-
 #: How often low words of expm1 are rounded that its error covers: here, in a product and in a result.
 COVERED = 5
 
 #: The bound of the error where T is small: the low word is at most U, and each of its roundings loses at most ``U * U``.
 FAR_BELOW_ZERO = (COVERED + 2) * U * U
-
-#: T is no larger a multiple of expm1 than this where it is not 1.
-LARGEST_SHARE = 96.0
 
 
 @dataclass(frozen=True)
@@ -323,15 +380,21 @@ def _reduced(
     m: PairedArithmetic, u: Expression, middle: Expression, powers: tuple[float, ...], bias: float = 0.0
 ) -> tuple[Expression, Expression, Expression, Expression]:
     """``T``, ``r`` and the rest of a number; and the number in whose last bits n stands, behind those of ``middle``."""
-    shifted = m.fma_(u, m.number(STEPS * UNIT), middle)
+    among = POWERS[m.octave]
+    shifted = m.fma_(u, m.number(among.steps * UNIT), middle)
     n = m.sub_(shifted, middle)
-    r = m.fma_(n, m.number(-STEP / UNIT), u)
+    r = m.fma_(n, m.number(-among.step / UNIT), u)
     bits = m.bits_(shifted)
-    lacks = tuple(m.rounded(Fraction(value) + Fraction(bias)) for value in TABLES["POWERS_LACK"])
-    rest = m.fma_(n, m.number(-STEP_LACKS / UNIT), node(ops.TABLE, (bits,), lacks, Format.F32))
+    lacks = tuple(m.rounded(Fraction(value) + Fraction(bias)) for value in among.of_table("POWERS_LACK"))
+    rest = m.fma_(n, m.number(-among.step_lacks / UNIT), node(ops.TABLE, (bits,), lacks, Format.F32))
     table = m.bits_(node(ops.TABLE, (bits,), powers, Format.F32))
-    power = m.from_bits_(node(ops.ADD, (table, m.shift_left_(bits, 18)), None, m.integer))
+    power = m.from_bits_(node(ops.ADD, (table, m.shift_left_(bits, among.shift)), None, m.integer))
     return power, r, rest, shifted
+
+
+def of_powers(octave: int) -> str:
+    """The end of the names of errors, by how many powers a table has."""
+    return "" if octave == MANY_POWERS else f", {octave} powers"
 
 
 def _bits_beyond(shifted: Expression, count: int) -> Expression:
@@ -342,14 +405,24 @@ def _bits_beyond(shifted: Expression, count: int) -> Expression:
 
 def _rest_of_one(m: PairedArithmetic, r: Expression, rest: Expression) -> Expression:
     """``exp(r + rest) - 1 - r``."""
-    c = m.fma_(m.fma_(r, m.number(TWENTY_FOURTH), m.number(SIXTH)), r, m.number(0.5))
-    return m.fma_(r, m.fma_(r, c, rest), rest)
+    return m.fma_(r, m.fma_(r, _series(m, r), rest), rest)
+
+
+def _series(m: PairedArithmetic, r: Expression) -> Expression:
+    """``(exp(r) - 1 - r) / r**2``."""
+    *others, before, last = map(m.number, POWERS[m.octave].coefficients)
+    value = m.fma_(r, last, before)
+    for coefficient in reversed(others):
+        value = m.fma_(value, r, coefficient)
+    return value
 
 
 def _core(
     m: PairedArithmetic, u: Paired, bias: float = 0.0, window: Window = USUAL, most: float | None = None
 ) -> _PairedExponential:
     """``most``: where larger operands are moved; they must be in the window all the same."""
+    among, is_wide = POWERS[m.octave], window is WIDE
+    window = among.window(window)
     u = given = m.normalised(u)
     if most is not None:
         u = _not_beyond(m, given, most)
@@ -357,7 +430,7 @@ def _core(
             raise Unpaired("an argument that may be anything where it is large")
     power, r, rest, shifted = _reduced(m, u.high, m.number(window.middle), window.powers, bias)
     if u is not given:
-        shifted = m.fma_(given.high, m.number(STEPS * UNIT), m.number(window.middle))
+        shifted = m.fma_(given.high, m.number(among.steps * UNIT), m.number(window.middle))
     whole = r
     if u.low is not None:
         rest = m.add_(rest, u.low)
@@ -365,11 +438,10 @@ def _core(
     if whole is r:
         q = _rest_of_one(m, r, rest)
     else:
-        c = m.fma_(m.fma_(whole, m.number(TWENTY_FOURTH), m.number(SIXTH)), whole, m.number(0.5))
-        q = m.fma_(m.mul_(whole, whole), c, rest)
+        q = m.fma_(m.mul_(whole, whole), _series(m, whole), rest)
     other = _bits_beyond(shifted, window.count)
-    name = ("wide " if window is WIDE else "") + ("exp" if u.low is None else "exp of two words")
-    relative = PAIRED[name] + (INFINITE if window is WIDE else MOST) * u.relative + u.lost
+    name = ("wide " if is_wide else "") + ("exp" if u.low is None else "exp of two words") + of_powers(m.octave)
+    relative = PAIRED[name] + (INFINITE if is_wide else MOST) * u.relative + u.lost
     return _PairedExponential(power, r, q, relative, replace(u.where, doubts=(*u.where.doubts, other)))
 
 
@@ -407,8 +479,8 @@ def exponential_of_row(
 
     ``is_short``: shares of 16 bits and sums alone need fewer bits, and ask of no element whether it is known.
     """
-    k = m.round_even_(m.mul_(largest, m.number(STEPS / POWERS_OF_TWO)))
-    middle = m.fma_(k, m.number(-POWERS_OF_TWO * UNIT), m.number(MIDDLE_OF_ROW))
+    k = m.round_even_(m.mul_(largest, m.number(STEPS / MANY_POWERS)))
+    middle = m.fma_(k, m.number(-MANY_POWERS * UNIT), m.number(MIDDLE_OF_ROW))
     nothing = m.sub_(largest, m.number(NOTHING_OF_ROW))
     power, r, rest, _ = _reduced(m, m.larger_(nothing, x), middle, TABLES["POWERS"])
     place = node(ops.ADD, (m.bits_(power), m.whole((1 << 31) - LEAST_POWER)), None, m.integer)
@@ -418,7 +490,9 @@ def exponential_of_row(
         high = m.fma_(power, r, power)
         lost = m.fma_(power, r, m.neg_(m.sub_(high, power)))
         low = m.fma_(power, _rest_of_one(m, r, rest), lost)
-        return ExponentialOfRow(high, low, k, None, None, SHARE, PAIRED["exp of rows of 16 bits"] * SLACK_OF_POWER)
+        return ExponentialOfRow(
+            high, low, k, None, None, POWERS[MANY_POWERS].share, PAIRED["exp of rows of 16 bits"] * SLACK_OF_POWER
+        )
     has_few = m.less_(node(ops.ROW_LENGTH, (), None, Format.F64), node(ops.CONSTANT, (), SHORT_ROW, Format.F64))
     distance = m.select_(has_few, *(m.number(distance) for distance in DISTANCES_OF_ROW))
     lowest = _place_of(m.larger_(m.sub_(largest, distance), m.number(-LARGEST_OF_ROW)), k)
@@ -437,7 +511,7 @@ def _place_of(x: Expression, k: Expression) -> Expression:
     """No smaller than the place of the power of any smaller number: bits of a power are at most linear in its exponent."""
     m = Machine(Format.F64)
     x, k = (node(ops.CONVERT, (number,), None, Format.F64) for number in (x, k))
-    exponent = m.fma_(x, m.number(STEPS / POWERS_OF_TWO), m.sub_(m.number(BIAS_OF_POWERS + 1 / POWERS_OF_TWO), k))
+    exponent = m.fma_(x, m.number(STEPS / MANY_POWERS), m.sub_(m.number(BIAS_OF_POWERS + 1 / MANY_POWERS), k))
     return m.fma_(exponent, m.number(2.0**23), m.number(-float(LEAST_POWER) - 2.0**31))
 
 
@@ -458,7 +532,7 @@ def exp_in_pairs(
     return Paired(
         high,
         low=m.fma_(core.power, core.q, lost),
-        share=SHARE,
+        share=POWERS[m.octave].share,
         relative=core.relative * SLACK_OF_POWER,
         bias=bias / SLACK_OF_POWER,
         interval=_inside(u, most).map(math.exp),
@@ -582,13 +656,15 @@ def _expm1(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool
     rest = m.fma_(core.power, core.r, m.neg_(m.sub_(high, first)))
     low = m.add_(m.fma_(core.power, core.q, rest), lost)
     # The error is that of exp, and where T is 1 no more than a share of the result.
-    error = core.relative + COVERED * U * SHARE + FAR_BELOW_ZERO
+    among = POWERS[m.octave]
+    error = core.relative + COVERED * U * among.share + FAR_BELOW_ZERO
     base, plus = core.power, m.number(0.0)
     if u.is_nonzero:
         plus = m.bound(FAR_BELOW_ZERO + (NOTHING if is_moved else 0.0))
     else:
         base = m.add_(base, m.bound(FAR_BELOW_ZERO / error))
-        near_zero = max(PAIRED["expm1 near zero"] + u.relative, LARGEST_SHARE * error)
+        own = PAIRED["expm1 near zero" + of_powers(m.octave)]
+        near_zero = max(own + u.relative, among.multiple_of_expm1 * error)
         base = m.smaller_(m.mul_(m.abs_(high), m.bound(near_zero / error)), base)
         high = m.make(ops.COPY_SIGN, high, u.high)
     around = Around(base, m.bound(error), plus)
