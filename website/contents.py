@@ -23,7 +23,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "performance",
         "api",
     ),
-    "Judge": ("judge",),
+    "Judge": ("judge", "golden"),
     "Tables": (
         "tables/names",
         "tables/accuracy",

@@ -14,7 +14,7 @@ from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 from ogive.cli.accuracy_command import read_parameter
 from ogive.cli.operator_argument import OperatorName, find_with_name
 from ogive.cli.terminal import Column, print_json, print_table, progress, say
-from ogive.dtypes import NUMBERS
+from ogive.dtypes import FLOATS_OF_8_BITS, NUMBERS
 from ogive.errors import DTypeError, UnsupportedError
 from ogive.golden import Specification, of_operator
 from ogive.judge import (
@@ -47,7 +47,16 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
     "--operator", "operators", multiple=True, type=OperatorName(), help="An operator; several are judged in turn."
 )
 @click.option(
-    "--dtype", "dtypes", multiple=True, type=click.Choice([t.name for t in NUMBERS]), help="Default: float32."
+    "--dtype",
+    "dtypes",
+    multiple=True,
+    type=click.Choice([*(t.name for t in NUMBERS), *FLOATS_OF_8_BITS]),
+    help="Default: float32.",
+)
+@click.option(
+    "--saturate/--no-saturate",
+    default=True,
+    help="Whether results of 8-bit floats have to end at the largest number. Default: they have to.",
 )
 @click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter and its value.")
 @click.option(
@@ -83,6 +92,7 @@ def command(
     subject_text: str | None,
     operators: tuple[str, ...],
     dtypes: tuple[str, ...],
+    saturate: bool,
     parameters: tuple[str, ...],
     signature: str | None,
     time_limit: float | None,
@@ -152,7 +162,7 @@ def command(
             for spec, chosen, inputs in of_results(results, vectors_folder):
                 found.append(judge(chosen, spec, budget=budget_of(spec), inputs=inputs, with_dependence=False))
         else:
-            for spec in _specifications(operators, dtypes or ("float32",), values):
+            for spec in _specifications(operators, dtypes or ("float32",), values, saturate=saturate):
                 total = 1 << spec.kind.bits if exhaustive and spec.kind.bits == 32 else None
                 task = display.add_task(spec.title, total=total)
                 try:
@@ -198,7 +208,7 @@ def _is_of_library(text: str | None) -> bool:
 
 
 def _specifications(
-    operators: tuple[str, ...], dtypes: tuple[str, ...], values: dict[str, object]
+    operators: tuple[str, ...], dtypes: tuple[str, ...], values: dict[str, object], *, saturate: bool
 ) -> Iterator[Specification]:
     from ogive.catalog import OPERATORS
 
@@ -215,7 +225,7 @@ def _specifications(
             continue
         for dtype in dtypes:
             try:
-                yield of_operator(op, dtype, values, name=shown)
+                yield of_operator(op, dtype, values, saturate=saturate, name=shown)
             except DTypeError:
                 if operators:
                     raise

@@ -9,7 +9,7 @@ import click
 from ogive.cli.accuracy_command import read_parameter
 from ogive.cli.operator_argument import OperatorName, find_with_name
 from ogive.cli.terminal import print_json, say, singular
-from ogive.dtypes import ELEMENT_TYPES
+from ogive.dtypes import ELEMENT_TYPES, FLOATS_OF_8_BITS
 from ogive.errors import needed
 from ogive.golden import make, of_operator, regimes
 from ogive.golden.formats import FORMATS, write
@@ -18,7 +18,9 @@ from ogive.golden.specification import Specification
 __all__ = ["command"]
 
 
-def _of_catalogue(operator: str, dtype: str, parameters: tuple[str, ...], *, every_regime: bool) -> list[Specification]:
+def _of_catalogue(
+    operator: str, dtype: str, parameters: tuple[str, ...], *, every_regime: bool, saturate: bool
+) -> list[Specification]:
     op, shown = find_with_name(OperatorName().convert(operator, None, None))
     given = dict(read_parameter(text) for text in parameters)
     known = {p.name for p in op.parameters}
@@ -27,7 +29,7 @@ def _of_catalogue(operator: str, dtype: str, parameters: tuple[str, ...], *, eve
             allowed = ", ".join(sorted(known)) or "it has none"
             raise click.UsageError(f"{op.name} has no parameter {name!r}; allowed: {allowed}")
     sets = [{**row, **given} for row in regimes(op)] if every_regime else [given]
-    return [of_operator(op, dtype, row, name=shown) for row in sets]
+    return [of_operator(op, dtype, row, saturate=saturate, name=shown) for row in sets]
 
 
 def _of_onnx(operator: str, version: str | None, dtype: str, kind: str | None) -> list[Specification]:
@@ -95,7 +97,12 @@ STANDARDS = {"onnx": _of_onnx, "directml": _of_directml}
     "--standard", type=click.Choice(list(STANDARDS)), help="Take OPERATOR as the name that this standard gives it."
 )
 @click.option("--version", help="The operator's version: an opset of ONNX, or a feature level of DirectML.")
-@click.option("--dtype", default="float32", show_default=True, type=click.Choice(list(ELEMENT_TYPES)))
+@click.option("--dtype", default="float32", show_default=True, type=click.Choice([*ELEMENT_TYPES, *FLOATS_OF_8_BITS]))
+@click.option(
+    "--saturate/--no-saturate",
+    default=True,
+    help="Whether results of 8-bit floats end at the largest number. Default: they do.",
+)
 @click.option(
     "--type", "kind", metavar="TEXT", help="In place of --dtype, a type as ONNX writes it: seq(tensor(float))."
 )
@@ -110,6 +117,7 @@ def command(
     standard: str | None,
     version: str | None,
     dtype: str,
+    saturate: bool,
     kind: str | None,
     parameters: tuple[str, ...],
     every_regime: bool,
@@ -135,10 +143,12 @@ def command(
             raise click.UsageError("--version needs --standard: onnx or directml")
         if kind is not None:
             raise click.UsageError("--type is a type of ONNX; allowed: with --standard onnx")
-        found = _of_catalogue(operator, dtype, parameters, every_regime=every_regime)
-    elif parameters or every_regime:
+        if not saturate and dtype not in FLOATS_OF_8_BITS:
+            raise click.UsageError(f"--no-saturate is given with {dtype}; allowed: with {', '.join(FLOATS_OF_8_BITS)}")
+        found = _of_catalogue(operator, dtype, parameters, every_regime=every_regime, saturate=saturate)
+    elif parameters or every_regime or not saturate:
         raise click.UsageError(
-            "--standard takes the defaults of the standard: leave out --parameter and --every-regime"
+            "--standard takes the defaults of the standard: leave out --parameter, --every-regime and --no-saturate"
         )
     else:
         found = STANDARDS[standard](operator, version, dtype, kind)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ogive.accuracy.ulp import error_in_ulp
 from ogive.conversion import converted
-from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type_of
+from ogive.dtypes import ELEMENT_TYPES, ElementType, stored_type_of
 from ogive.errors import ArgumentError, DTypeError, ShapeError, message
 from ogive.golden.specification import find_operator, of_operator, python_value
 from ogive.operator import Operator
@@ -80,7 +80,7 @@ def ulp(result: Any, operator: Operator | str, *inputs: Any, **parameters: Any) 
     """
     op = find_operator(operator)
     found = np.asarray(result)
-    out = element_type_of(found.dtype)
+    out = stored_type_of(found.dtype)
     if out is None:
         raise DTypeError(message("ogive.ulp", f"the result is {found.dtype}", ", ".join(ELEMENT_TYPES)))
     plain = all(isinstance(x, int | float) for x in inputs)
@@ -106,7 +106,7 @@ def _arrays(subject: str, op: Operator, inputs: Sequence[Any]) -> list[np.ndarra
         raise ArgumentError(message(subject, f"{op.name} got {len(inputs)} inputs", f"{op.inputs}: {needed}"))
     arrays = [np.asarray(x) for x in inputs]
     for name, x in zip(op.tensors, arrays, strict=True):
-        if element_type_of(x.dtype) is None:
+        if stored_type_of(x.dtype) is None:
             raise DTypeError(message(subject, f"{name} is {x.dtype}", ", ".join(ELEMENT_TYPES)))
     return arrays
 
@@ -114,7 +114,7 @@ def _arrays(subject: str, op: Operator, inputs: Sequence[Any]) -> list[np.ndarra
 def _kind_of(op: Operator, arrays: Sequence[np.ndarray]) -> ElementType:
     """The element type that the operator is there for: that of the first number; of integers float64, if need be."""
     numbers = [x for name, x in zip(op.tensors, arrays, strict=True) if name not in op.truth_inputs] or list(arrays)
-    kind = element_type_of(numbers[0].dtype)
+    kind = stored_type_of(numbers[0].dtype)
     assert kind is not None
     takes = {s.inputs[0] for s in op.signatures} | {s.inputs[-1] for s in op.signatures}
     return kind if kind in takes or not kind.is_integer else ELEMENT_TYPES["float64"]

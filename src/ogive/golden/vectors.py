@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ogive.dtypes import ElementType
+from ogive.dtypes import FLOAT_FORMATS, FLOATS_OF_8_BITS, ElementType
 from ogive.forking import cached_property
 from ogive.golden.inputs import Chosen, choose, special_values
 from ogive.golden.specification import Specification, WholeSpecification, find_operator, of_operator
@@ -107,6 +107,7 @@ class Vectors:
             "parameters_as_used": numbers[0] if len(numbers) == 1 else numbers,
             "parameter_rule": spec.parameter_rule,
             "ruler": RULER,
+            **({"saturates": spec.steps[-1].saturates} if spec.kind.name in FLOATS_OF_8_BITS and spec.steps else {}),
             "seed": self.seed,
             "cases": [
                 {"name": case.name, "shapes": [_shape(x) for x in case.inputs], "elements": case.elements}
@@ -131,6 +132,7 @@ class Vectors:
         """A name for files: operator, version, type, parameters that are not the defaults."""
         spec = self.specification
         parts = [spec.operator, spec.version.replace(".", "_"), spec.kind.name]
+        parts += [] if not spec.steps or spec.steps[-1].saturates else ["unsaturated"]
         if spec.catalogue:
             op = find_operator(spec.catalogue)
             defaults = {p.name: p for p in op.parameters}
@@ -162,12 +164,14 @@ def vectors(
     parameters: Mapping[str, Any] | None = None,
     *,
     seed: int = 0,
+    saturate: bool = True,
     **named: Any,
 ) -> Vectors:
     """Golden data of an operator: inputs, and results that are correctly rounded.
 
     Every input of one tensor of 8 or 16 bits; of longer types and several tensors special values, kinks, edges, tails,
-    results near a tie, and random numbers. Parameters are given by name, or as a mapping.
+    results near a tie, and random numbers. Parameters are given by name, or as a mapping. Results of floats of 8 bits end at the
+    largest number, as ONNX's Cast has it; with ``saturate=False`` they are infinities or NaN there.
 
     Raises ArgumentError for an unknown operator, DTypeError for a type that it does not have, ParameterError
     for parameters.
@@ -177,7 +181,7 @@ def vectors(
     >>> golden.inputs[0].size, golden.expected.dtype
     (65536, dtype(bfloat16))
     """
-    return make(of_operator(operator, dtype, {**(parameters or {}), **named}), seed=seed)
+    return make(of_operator(operator, dtype, {**(parameters or {}), **named}, saturate=saturate), seed=seed)
 
 
 def make(specification: Specification, *, seed: int = 0, samples: int = 1024) -> Vectors:
@@ -258,8 +262,8 @@ def _rows(specification: Specification, seed: int) -> Iterator[Case]:
             row[: len(odd)] = odd
             rows.append(row)
         yield case("infinities and NaN", np.stack(rows))
-        largest = np.nextafter(np.array(np.inf, np.float32), 0) if kind.name == "bfloat16" else np.finfo(kind.numpy).max
-        far = [[0.0] * 8, [1.0] * 8, [-1000.0] + [0.0] * 7, [float(largest) / 16] * 8, [88.0] * 4 + [-88.0] * 4]
+        largest = FLOAT_FORMATS[kind.name].largest
+        far = [[0.0] * 8, [1.0] * 8, [-1000.0] + [0.0] * 7, [largest / 16] * 8, [88.0] * 4 + [-88.0] * 4]
         yield case("equal elements and far ones", np.array(far, np.float64).astype(kind.numpy))
     yield case("four dimensions", drawn(2, 1, 3, 5, width=2.0))
 

@@ -52,6 +52,7 @@ def judge(
     exhaustive: bool = False,
     signature: str | None = None,
     time_limit: float | None = None,
+    saturate: bool = True,
     **named: Any,
 ) -> Judgement:
     """Judge an implementation: a function of arrays, or the text of a subject such as ``"onnxruntime"``.
@@ -59,6 +60,7 @@ def judge(
     Parameters of the operator are given by name, or as a mapping. Inputs are every one of 16 bits and less, chosen ones
     of longer types; ``exhaustive`` takes all 2**32 of float32. ``signature`` is the declaration of a C function,
     ``time_limit`` how many seconds a call of it may take; by default 10, and 20 microseconds an element.
+    Results of floats of 8 bits have to end at the largest number; with ``saturate=False`` to be infinities or NaN there.
 
     Raises ArgumentError for unknown texts and operators, DTypeError and ShapeError where the results have
     another type or shape than they must, MissingPackageError without a library.
@@ -68,7 +70,7 @@ def judge(
     >>> found.count, found.within_budget
     (65536, True)
     """
-    spec = of_operator(operator, dtype, {**(parameters or {}), **named})
+    spec = of_operator(operator, dtype, {**(parameters or {}), **named}, saturate=saturate)
     if isinstance(implementation, str):
         chosen = subject(implementation, spec, signature=signature, time_limit=time_limit)
     elif signature is not None or time_limit is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES
-from ogive.dtypes import ELEMENT_TYPES
+from ogive.dtypes import ELEMENT_TYPES, FLOATS_OF_8_BITS
 from ogive.errors import ModelError, message, needed, suggestion
 from ogive.judge.judgement import ALLOWABLE, FATAL, POLICIES, Judgement
 
@@ -73,7 +73,7 @@ _MEMBERS = {
 #: The names of which a pattern must fit one: a misspelt name would leave the budget as it is.
 _KNOWN: dict[str, Callable[[], list[str]]] = {
     "operator": lambda: [*OPERATORS, *ALIASES],
-    "dtype": lambda: list(ELEMENT_TYPES),
+    "dtype": lambda: [*ELEMENT_TYPES, *FLOATS_OF_8_BITS],
 }
 
 

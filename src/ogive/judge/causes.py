@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ogive.accuracy.ulp import units_in_one
-from ogive.dtypes import FLOAT_FORMATS
+from ogive.conversion import stored
+from ogive.dtypes import FLOAT_FORMATS, FLOATS_OF_8_BITS
 from ogive.errors import OgiveError
 from ogive.golden.inputs import flips, from_ranks, ranks, truths
 from ogive.golden.specification import Specification, bits_of, of_operator
@@ -174,7 +176,8 @@ def _work_types(spec: Specification) -> list[tuple[Any, str]]:
         "float32": [np.float64, np.float32, np.float16, ml_dtypes.bfloat16],
         "float64": [np.float64, np.float32],
     }
-    return [(t, np.dtype(t).name) for t in types[spec.kind.name]]
+    of_8_bits = [np.float64, np.float32, np.float16, ml_dtypes.bfloat16]
+    return [(t, np.dtype(t).name) for t in types.get(spec.kind.name, of_8_bits)]
 
 
 def _of_table(scene: _Scene) -> Iterator[_CauseCandidate]:
@@ -239,7 +242,10 @@ def _with(
 ) -> Iterator[_CauseCandidate]:
     spec = scene.spec
     try:
-        other = of_operator(spec.catalogue, spec.kind, parameters, round_parameters=round_parameters)
+        saturates = spec.steps[-1].saturates
+        other = of_operator(
+            spec.catalogue, spec.kind, parameters, round_parameters=round_parameters, saturate=saturates
+        )
     except OgiveError:  # a value for which the operator has no meaning
         return
     yield _CauseCandidate(cause, text, other.expected(scene.arrays, with_exact=False).right)
@@ -257,6 +263,17 @@ def _of_rounding(scene: _Scene) -> Iterator[_CauseCandidate]:
                 f"results go through {through}",
                 from_array(exact, through).astype(kind.numpy),
             )
+        if kind.name in FLOATS_OF_8_BITS:
+            for through in ("float32", "float16", "bfloat16"):
+                short = exact.astype(np.float32) if through == "float32" else from_array(exact, through)
+                text = f"results are rounded twice: to {through}, then to nearest"
+                yield _CauseCandidate(
+                    "rounded_twice", text, stored(short, kind, saturate=scene.spec.steps[-1].saturates)
+                )
+            ended = scene.spec.steps[-1]._replace(saturates=not scene.spec.steps[-1].saturates)
+            text = f"results beyond the largest number {'are it' if ended.saturates else 'are infinities or NaN'}"
+            right = replace(scene.spec, steps=(*scene.spec.steps[:-1], ended)).right(scene.arrays)
+            yield _CauseCandidate("saturation", text, right)
         nearest = scene.right
         is_away = np.abs(nearest.astype(exact.dtype)) > np.abs(exact)
         toward = from_ranks(ranks(nearest) - np.sign(ranks(nearest)), kind)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ogive.accuracy.measure import in_order, patterns
 from ogive.accuracy.ulp import error_in_ulp
-from ogive.dtypes import ElementType, element_type_of
+from ogive.dtypes import ElementType, stored_type_of
 from ogive.golden.inputs import choose, every, from_ranks, ranks
 from ogive.golden.specification import Expected, Specification, bits_of, find_operator, python_value
 from ogive.golden.vectors import make
@@ -520,7 +520,7 @@ def _no_type() -> ElementType:
 
 
 def _type(x: np.ndarray) -> ElementType:
-    return element_type_of(x.dtype) or _no_type()
+    return stored_type_of(x.dtype) or _no_type()
 
 
 def _check_symmetry(evidence: Evidence, found: Judgement, spec: Specification) -> None:

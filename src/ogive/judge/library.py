@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ogive import forking
-from ogive.dtypes import ElementType
+from ogive.dtypes import FLOATS_OF_8_BITS, ElementType
 from ogive.errors import ArgumentError, message, suggestion
 from ogive.golden.specification import Specification
 from ogive.judge.evidence import Died, Fault, Outcome, result_shape
@@ -71,8 +71,8 @@ _TENSORS: dict[str, tuple[str, ...]] = {
     "int8_t": ("int8",),
     "signed char": ("int8",),
     "char": ("int8", "uint8", "bool"),
-    "uint8_t": ("uint8", "bool"),
-    "unsigned char": ("uint8", "bool"),
+    "uint8_t": ("uint8", "bool", *FLOATS_OF_8_BITS),
+    "unsigned char": ("uint8", "bool", *FLOATS_OF_8_BITS),
     "bool": ("bool",),
     "_Bool": ("bool",),
     "int16_t": ("int16",),

@@ -14,7 +14,7 @@ import numpy as np
 from ogive.array_files import as_type, read_npy, read_npz, read_raw
 from ogive.documents.document import read_document
 from ogive.documents.place import DocumentPlace
-from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.dtypes import ELEMENT_TYPES, FLOATS_OF_8_BITS, ElementType
 from ogive.errors import ArgumentError, ModelError, OgiveError, message, naming
 from ogive.golden.specification import Specification, of_operator
 from ogive.judge.judgement import SCHEMA_VERSION, Judgement
@@ -117,11 +117,14 @@ def _specified(path: Path) -> Specification:
     """The operator, the types and the parameters that a manifest names."""
     manifest = DocumentPlace.root(read_document(path))
     members = manifest.members(None, ("operator", "tensors", "parameters"))
-    kinds = {name: place.choice(ELEMENT_TYPES) for name, place in members["tensors"].members().items()}
+    kinds = {
+        name: place.choice(ELEMENT_TYPES | FLOATS_OF_8_BITS) for name, place in members["tensors"].members().items()
+    }
     first = next((kind for kind in kinds.values() if kind.name != "bool"), ELEMENT_TYPES["bool"])
     parameters = {name: _parameter(place) for name, place in members["parameters"].members().items()}
     try:
-        return of_operator(members["operator"].text(), first, parameters)
+        saturate = manifest.value.get("saturates") is not False
+        return of_operator(members["operator"].text(), first, parameters, saturate=saturate)
     except OgiveError as error:
         raise ModelError(message(str(path), str(error))) from error
 

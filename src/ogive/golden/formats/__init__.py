@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ogive.conversion import is_of_ml_dtypes
 from ogive.errors import ArgumentError, UnsupportedError, message, naming, needed
 from ogive.golden.specification import WholeSpecification, bits_of, python_value
 from ogive.golden.vectors import Vectors
@@ -18,12 +19,13 @@ __all__ = ["FORMATS", "write"]
 
 #: Format -> what it is.
 FORMATS = {
-    "npz": "NumPy's archive: every case, 16-bit brain floats as uint16",
+    "npz": "NumPy's archive: every case; bfloat16 and floats of 8 bits as their bits",
     "csv": "a table of the elements: decimal numbers and bits",
     "c": "a C header with the bits as arrays",
     "onnx": "folders for ONNX's backend tests: model.onnx and test_data_set_N",
     "dxdispatch": "a model for DxDispatch, with its inputs and expected results as .npy",
     "webnn": "the JSON of WebNN's conformance tests",
+    "xsref": "the parquet tables of scipy/xsref, for functions that both have",
 }
 
 
@@ -48,7 +50,8 @@ def write(vectors: Vectors, format: str, folder: Path) -> list[Path]:  # noqa: A
     if format in _WRITERS:
         written = _WRITERS[format](vectors, folder)
     else:
-        with needed(f"the format {format}", "'ogive[onnx]'", "onnx"):
+        install, package = ("pyarrow", "pyarrow") if format == "xsref" else ("'ogive[onnx]'", "onnx")
+        with needed(f"the format {format}", install, package):
             module = importlib.import_module(f"ogive.golden.formats.{format}_format")
         written = module.write(vectors, folder)
     manifest = folder / f"{vectors.name}.json"
@@ -66,7 +69,7 @@ def _stored(x: np.ndarray) -> np.ndarray:
     """An array as NumPy's files can keep it: types that NumPy lacks as their bits, text of a fixed length."""
     if x.dtype == object:
         return x.astype(str)
-    return x.view(f"u{x.dtype.itemsize}") if x.dtype.kind == "V" else x
+    return x.view(f"u{x.dtype.itemsize}") if is_of_ml_dtypes(x.dtype) else x
 
 
 def _write_npz(vectors: Vectors, folder: Path) -> list[Path]:

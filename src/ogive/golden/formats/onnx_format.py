@@ -35,13 +35,13 @@ def write(vectors: Vectors, folder: Path) -> list[Path]:
     """Write a folder: the model, and a data set for each case."""
     spec = vectors.specification
     place = folder / vectors.name
-    place.mkdir(parents=True, exist_ok=True)
     if isinstance(spec, WholeSpecification) and spec.standard != "onnx":
         raise UnsupportedError(message(spec.operator, "ONNX does not have it", "operators with a name in ONNX"))
     if isinstance(spec, WholeSpecification):
         model = model_of_whole(spec)
     else:
         model = model_of(spec, [x.dtype for x in vectors.inputs], vectors.expected.dtype)
+    place.mkdir(parents=True, exist_ok=True)
     written = [place / "model.onnx"]
     with naming(written[0]) as to:
         onnx.save(model, str(to))
