@@ -30,6 +30,7 @@ _ABOVE = """# ONNX's operators
 [ONNX](../onnx.md) is the guide. Ten operators that ONNX defines by functions are computed by the words of the standard, not by
 those functions, which round after every step: AffineGrid, BlackmanWindow, CenterCropPad, DynamicQuantizeLinear,
 HammingWindow, HannWindow, NegativeLogLikelihoodLoss, RotaryEmbedding, SoftmaxCrossEntropyLoss and the normalisations.
+LRN of floats loads too, in versions 1 and 13.
 """
 
 

@@ -56,7 +56,7 @@ with warnings.catch_warnings(), np.errstate(all="ignore"):
 COMPOSED = frozenset(
     {
         *("AffineGrid", "BlackmanWindow", "CenterCropPad", "DynamicQuantizeLinear", "HammingWindow", "HannWindow"),
-        *("NegativeLogLikelihoodLoss", "RotaryEmbedding", "SoftmaxCrossEntropyLoss"),
+        *("NegativeLogLikelihoodLoss", "RotaryEmbedding", "SoftmaxCrossEntropyLoss", "LRN"),
     }
 )
 
@@ -103,4 +103,5 @@ def test_the_tests_are_there():
     assert sum(name.endswith("_expanded") or "_expanded_" in name for name in IN_SCOPE["node"]) >= 100
     covered = set().union(*IN_SCOPE["node"].values())
     assert covered >= COMPOSED
-    assert covered - COMPOSED in (SCOPE, SCOPE - {"Constant", "Flatten"})
+    wanted = SCOPE - {"GeGLU", "GlobalLpPool"}  # ONNX has no tests of these
+    assert covered - COMPOSED in (wanted, wanted - {"Constant", "Flatten"})

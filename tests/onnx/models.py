@@ -1,16 +1,17 @@
 """Models for tests: from ONNX's text form, or of one node made from a schema."""
 
 import numpy as np
-import onnx.defs
 from onnx import TypeProto, helper, numpy_helper, parser
 
 from ogive.onnx.data_types import DATA_TYPES, data_type_of, proto_of_type
+from ogive.onnx.schemas import followed
 
 #: The operators that Ogive is for: the activations, and what stands around them.
 ACTIVATIONS = [
     "Celu",
     "Clip",
     "Elu",
+    "GeGLU",
     "Gelu",
     "HardSigmoid",
     "HardSwish",
@@ -75,6 +76,9 @@ HELPERS = [
     "Gather",
     "GatherElements",
     "GatherND",
+    "GlobalAveragePool",
+    "GlobalLpPool",
+    "GlobalMaxPool",
     "Greater",
     "GreaterOrEqual",
     "GroupNormalization",
@@ -143,18 +147,11 @@ HELPERS = [
 ]
 SCOPE = frozenset(ACTIVATIONS + HELPERS)
 
-NEWEST_OPSET = 28
+NEWEST_OPSET = 29
 
 #: Every version of those operators up to the newest opset.
 SCHEMAS = sorted(
-    (
-        schema
-        for schema in onnx.defs.get_all_schemas_with_history()
-        if schema.domain == ""
-        and not schema.deprecated
-        and schema.name in SCOPE
-        and schema.since_version <= NEWEST_OPSET
-    ),
+    (schema for schema in followed() if schema.name in SCOPE and schema.since_version <= NEWEST_OPSET),
     key=lambda schema: (schema.name, schema.since_version),
 )
 

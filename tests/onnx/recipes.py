@@ -251,10 +251,10 @@ def slice_(schema, types):
     return moved(lambda x: x[5:1:-2, 1:], starts=[1, -1], ends=[9, 1], axes=[1, 0], steps=[1, -2])(schema, types)
 
 
-def reduced(function):
+def reduced(function, **axes):
     def recipe(schema, types):
         data = small_numbers(types["T"], (3, 4, 2))
-        case = moved(lambda _: function(data).astype(data.dtype), axes=[1])(schema, types)
+        case = moved(lambda _: function(data).astype(data.dtype), **axes)(schema, types)
         case.inputs[schema.inputs[0].name] = data
         return case
 
@@ -506,6 +506,9 @@ RECIPES = {
     "Equal": numbers_or_numpy(lambda a, b: (a == b).astype(bool)),
     "Expand": moved(lambda x: np.broadcast_to(x, (2, 6, 5)), shape=[2, 1, 5]),
     "Flatten": moved(lambda x: x.reshape(2, 15), of=(2, 3, 5)),
+    "GlobalAveragePool": reduced(lambda x: wide(x).mean(axis=2, keepdims=True)),
+    "GlobalLpPool": reduced(lambda x: np.sqrt((wide(x) ** 2).sum(axis=2, keepdims=True))),
+    "GlobalMaxPool": reduced(lambda x: x.max(axis=2, keepdims=True)),
     "Hardmax": row_wise,
     "Identity": identity,
     "IsInf": numbers_or_numpy(np.isinf),
@@ -516,16 +519,16 @@ RECIPES = {
     "Min": variadic,
     "ArgMax": place(np.argmax),
     "ArgMin": place(np.argmin),
-    "ReduceL1": reduced(lambda x: np.abs(wide(x)).sum(axis=1, keepdims=True)),
-    "ReduceL2": reduced(lambda x: np.sqrt((wide(x) ** 2).sum(axis=1, keepdims=True))),
-    "ReduceLogSum": reduced(lambda x: np.log(wide(x).sum(axis=1, keepdims=True))),
-    "ReduceLogSumExp": reduced(lambda x: np.log(np.exp(wide(x)).sum(axis=1, keepdims=True))),
-    "ReduceSumSquare": reduced(lambda x: (wide(x) ** 2).sum(axis=1, keepdims=True)),
-    "ReduceMax": reduced(lambda x: x.max(axis=1, keepdims=True)),
-    "ReduceMean": reduced(lambda x: x.astype(np.float64).mean(axis=1, keepdims=True)),
-    "ReduceMin": reduced(lambda x: x.min(axis=1, keepdims=True)),
-    "ReduceProd": reduced(lambda x: wide(x).prod(axis=1, keepdims=True)),
-    "ReduceSum": reduced(lambda x: x.astype(np.float64).sum(axis=1, keepdims=True)),
+    "ReduceL1": reduced(lambda x: np.abs(wide(x)).sum(axis=1, keepdims=True), axes=[1]),
+    "ReduceL2": reduced(lambda x: np.sqrt((wide(x) ** 2).sum(axis=1, keepdims=True)), axes=[1]),
+    "ReduceLogSum": reduced(lambda x: np.log(wide(x).sum(axis=1, keepdims=True)), axes=[1]),
+    "ReduceLogSumExp": reduced(lambda x: np.log(np.exp(wide(x)).sum(axis=1, keepdims=True)), axes=[1]),
+    "ReduceSumSquare": reduced(lambda x: (wide(x) ** 2).sum(axis=1, keepdims=True), axes=[1]),
+    "ReduceMax": reduced(lambda x: x.max(axis=1, keepdims=True), axes=[1]),
+    "ReduceMean": reduced(lambda x: x.astype(np.float64).mean(axis=1, keepdims=True), axes=[1]),
+    "ReduceMin": reduced(lambda x: x.min(axis=1, keepdims=True), axes=[1]),
+    "ReduceProd": reduced(lambda x: wide(x).prod(axis=1, keepdims=True), axes=[1]),
+    "ReduceSum": reduced(lambda x: x.astype(np.float64).sum(axis=1, keepdims=True), axes=[1]),
     "Reshape": moved(lambda x: x.reshape(2, 15), of=(2, 3, 5), shape=[0, -1]),
     "Shape": moved(lambda x: np.array(x.shape)),
     "Size": moved(lambda x: np.array(x.size)),

@@ -338,4 +338,40 @@ def test_every_operator_here_is_one_of_onnx():
     assert len(COMPOSED) >= 9
     known = {schema.name for schema in onnx.defs.get_all_schemas()}
     assert known >= COMPOSED.keys()
-    assert helper.find_min_ir_version_for([helper.make_opsetid("", NEWEST_OPSET)], ignore_unknown=True) >= 10
+    newest = min(NEWEST_OPSET, onnx.defs.onnx_opset_version())
+    assert helper.find_min_ir_version_for([helper.make_opsetid("", newest)], ignore_unknown=True) >= 10
+
+
+# ---- local response normalisation
+
+
+@pytest.mark.parametrize("kind", FLOATS, ids=str)
+def test_local_response_normalisation_is_rounded_once(kind):
+    """Windows of an odd and an even number of channels, cut off at both ends."""
+    generator = np.random.default_rng(3)
+    x = generator.standard_normal((2, 5, 3)).astype(kind)
+    for size, numbers in ((3, {}), (4, {"alpha": 0.5, "beta": 0.5, "bias": 2.0}), (1, {"alpha": 0.25})):
+        found = run("LRN", 13, {"x": x}, {"size": size, **numbers})
+        assert found.dtype == kind
+        alpha, beta, bias = (
+            float(np.float32(numbers.get(name, default)))
+            for name, default in (("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0))
+        )
+        for place in np.ndindex(x.shape):
+            image, channel, column = place
+            window = range(max(channel - (size - 1) // 2, 0), min(channel + size // 2, 4) + 1)
+            with mpmath.workprec(300):
+                squares = sum(mpmath.mpf(float(x[image, c, column])) ** 2 for c in window)
+                divisor = (mpmath.mpf(bias) + mpmath.mpf(alpha) * squares / size) ** mpmath.mpf(beta)
+                exact = mpmath.mpf(float(x[place])) / divisor
+                fraction = Fraction(exact.man) * Fraction(2) ** exact.exp * (-1 if x[place] < 0 else 1)
+            assert is_nearest(found[place], fraction, kind)
+
+
+def test_local_response_normalisation_refuses():
+    x = np.ones((2, 5), np.float32)
+    assert run("LRN", 13, {"x": x}, {"size": 3}).shape == (2, 5)
+    with pytest.raises(UnsupportedError, match="LRN node .* size is 32; allowed: 1 to 31"):
+        run("LRN", 13, {"x": x}, {"size": 32})
+    with pytest.raises(ShapeError, match=r"its input has the shape \(5,\); allowed: two axes or more"):
+        run("LRN", 13, {"x": x[0]}, {"size": 3})

@@ -76,8 +76,8 @@ def test_limits_without_meaning():
             UnsupportedError,
         ),
         (lambda m: setattr(m, "ir_version", -3), "its ir_version is -3", ModelError),
-        (lambda m: setattr(m.opset_import[0], "version", 29), "imports opset 29; allowed: 1 to 28", UnsupportedError),
-        (lambda m: setattr(m.opset_import[0], "version", 0), "imports opset 0; allowed: 1 to 28", ModelError),
+        (lambda m: setattr(m.opset_import[0], "version", 99), "imports opset 99; allowed: 1 to 29", UnsupportedError),
+        (lambda m: setattr(m.opset_import[0], "version", 0), "imports opset 0; allowed: 1 to 29", ModelError),
         (lambda m: setattr(m.opset_import[0], "version", -1), "imports opset -1", ModelError),
         (
             lambda m: m.opset_import.append(helper.make_opsetid("ai.onnx", 12)),
@@ -381,3 +381,26 @@ def test_types_that_are_nested_without_end():
         kind = kind.sequence_type.elem_type
     kind.tensor_type.elem_type = 1
     refused(model, "more than 64 deep; allowed: 64")
+
+
+# ---- newer opsets
+
+
+def test_an_opset_that_onnx_lacks_is_known_by_its_operators():
+    """GeGLU came with opset 29; what did not change is computed as before."""
+    x = np.float16([[1.0, -2.0], [3.0, 0.5]])
+    for attributes in ({}, {"approximate": "tanh"}):
+        model = ogive.onnx.load(node_model("GeGLU", 29, [("a", x), ("b", x)], attributes))
+        assert np.array_equal(model(a=x, b=x), ogive.geglu(x, x, **attributes))
+    assert np.array_equal(ogive.onnx.load(node_model("Relu", 29, [("x", x)]))(x=x), ogive.relu(x))
+    refused(node_model("GeGLU", 28, [("a", x), ("b", x)]), "opset 28 has no operator 'GeGLU'")
+    refused(node_model("GeGLU", 29, [("a", x), ("b", x)], {"approximate": "fast"}), "approximate is 'fast'")
+
+
+def test_a_newer_opset_is_refused_by_operator(monkeypatch):
+    """Where onnx knows it, and Ogive does not follow it yet."""
+    monkeypatch.setattr(ogive.onnx.schemas, "NEWEST_OPSET", 27)
+    x = np.float32([1.0, -2.0])
+    assert np.array_equal(ogive.onnx.load(node_model("Relu", 28, [("x", x)]))(x=x), ogive.relu(x))
+    text = "Celu node .* it is Celu of opset 28; allowed: operators up to opset 27. Use ogive.onnx.load\\(model, partial=True\\)"
+    refused(node_model("Celu", 28, [("x", x)]), text, UnsupportedError)

@@ -10,7 +10,7 @@ import pytest
 import ogive.onnx
 from ogive.accuracy import error_in_ulp
 from ogive.dtypes import FLOATS, INTEGERS, element_type
-from ogive.errors import ShapeError
+from ogive.errors import ShapeError, UnsupportedError
 from tests.inputs import random_values, same_bits
 from tests.onnx.models import node_model, text_model
 
@@ -280,3 +280,27 @@ def test_a_small_element_beside_a_largest_one_of_zero_is_not_lost(name):
     found = run("ReduceLogSumExp", np.array([[0.0, -12.0]]).astype(kind), axes=[1], keepdims=0)
     exact = np.array([np.log1p(np.exp(np.longdouble(-12)))])
     assert error_in_ulp(found, exact.astype(np.longdouble), element_type(name)).max() <= 1.0
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_global_poolings_are_reductions_of_the_last_axes(name):
+    data = values(name, (2, 3, 4, 5))
+    for operator, attributes, reduced in (
+        ("GlobalAveragePool", {}, "ReduceMean"),
+        ("GlobalMaxPool", {}, "ReduceMax"),
+        ("GlobalLpPool", {}, "ReduceL2"),
+        ("GlobalLpPool", {"p": 1}, "ReduceL1"),
+    ):
+        found = run(operator, data, opset=22, **attributes)
+        assert found.shape == (2, 3, 1, 1)
+        assert same_bits(found, run(reduced, data, axes=[2, 3]))
+        assert same_bits(run(operator, data[..., 0], opset=22, **attributes), run(reduced, data[..., 0], axes=[2]))
+    with pytest.raises(ShapeError, match=r"the data have the shape \(2, 3\); allowed: three axes or more"):
+        run("GlobalMaxPool", data[..., 0, 0], opset=22)
+    with pytest.raises(UnsupportedError, match="GlobalLpPool node .* p is 3; allowed: 1, 2"):
+        run("GlobalLpPool", data, opset=22, p=3)
+
+
+def test_a_global_pooling_of_opset_1_has_a_norm_of_floats():
+    data = values("float32", (1, 2, 7))
+    assert same_bits(run("GlobalLpPool", data, opset=1, p=1.0), run("ReduceL1", data, axes=[2]))

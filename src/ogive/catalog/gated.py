@@ -28,7 +28,7 @@ def clamped_swiglu(a: Any, b: Any, *, alpha: Any = 1.702, limit: Any = 7.0, bias
     return activations.gated(gate, alpha * gate) * (maximum(minimum(b, limit), -limit) + bias)
 
 
-@of_halves()
+@of_halves(onnx="GeGLU")
 def geglu(a: Any, b: Any, *, approximate: Literal["none", "tanh"] = "none") -> Any:
     """Gated linear unit with a GELU gate: ``gelu(a) * b``, rounded once.
 
@@ -41,7 +41,7 @@ def geglu(a: Any, b: Any, *, approximate: Literal["none", "tanh"] = "none") -> A
     >>> geglu([1.0, -1.0, 2.0, 3.0])
     array([ 1.68268949, -0.47596576])
 
-    Source: N. Shazeer, "GLU Variants Improve Transformer" (2020), arXiv 2002.05202.
+    Source: ONNX GeGLU-29; N. Shazeer, "GLU Variants Improve Transformer" (2020), arXiv 2002.05202.
     """
     return activations.gelu.function(a, approximate=approximate) * b
 

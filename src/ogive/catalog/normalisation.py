@@ -7,6 +7,9 @@ into rows; the formulas are these.
 
 from __future__ import annotations
 
+import operator as python
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any, Literal
 
 from ogive import formula as f
@@ -104,6 +107,12 @@ def normalised(x: Any, epsilon: Any, scale: Any = None, bias: Any = None, *, is_
 def beside_given(x: Any, mean: Any, variance: Any, epsilon: Any, scale: Any = None, bias: Any = None) -> Any:
     """Batch normalisation, with or without scale and bias."""
     return scaled((x - mean) / f.square_root(variance + epsilon), scale, bias)
+
+
+def beside_neighbours(x: Any, window: Sequence[Any], alpha: float, beta: float, bias: float) -> Any:
+    """Local response normalisation: an element beside the squares of the elements of a window, itself among them."""
+    squares = reduce(python.add, (each * each for each in window))
+    return x / f.power(bias + alpha * squares / len(window), beta)
 
 
 @operator(constraints={"epsilon": NOT_NEGATIVE})

@@ -84,6 +84,7 @@ def limited(label: str, shapes: Sequence[Shape], *, broadcast: bool, axis: int |
 #: The rules of operators, from which version on. An operator that is not listed broadcasts as NumPy does.
 _RULES: dict[str, tuple[tuple[int, Rule], ...]] = {
     "PRelu": ((1, per_channel), (7, unidirectional)),
+    "GeGLU": ((1, identical),),
     "SwiGLU": ((1, identical),),
     "Clip": ((1, scalar_bounds),),
     **dict.fromkeys(("Max", "Min", "Sum", "Mean"), ((1, identical), (8, multidirectional))),

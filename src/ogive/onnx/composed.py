@@ -11,20 +11,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from ogive import operations as ops
 from ogive.catalog import OPERATORS
+from ogive.catalog.normalisation import beside_neighbours
 from ogive.catalog.rounding import scale_of_range
 from ogive.catalog.rowwise import beyond_largest
 from ogive.catalog.trigonometry import affine_position, point_of_window, rotation
 from ogive.dtypes import ElementType, element_type, element_type_of
 from ogive.engine.computation import Formula, make_ufunc
 from ogive.engine.losses import cross_entropy, negative_log_likelihood
-from ogive.errors import ModelError, ShapeError, message
+from ogive.errors import ModelError, ShapeError, UnsupportedError, message
 from ogive.expression import Format, Term, lift
 from ogive.expression import node as expression
 from ogive.movement import fits_an_array
@@ -36,6 +37,9 @@ from ogive.onnx.node_computation import NodeComputation, NodeFunction
 __all__ = ["COMPOSED", "loss"]
 
 REDUCTIONS = ("none", "sum", "mean")
+
+#: So many elements a window may have: each is an operand of a kernel.
+WIDEST = 31
 
 
 def loss(node: OnnxNode, types: Sequence[str | None]) -> Sequence[NodeComputation | None]:
@@ -266,6 +270,38 @@ def _inputs(count: int, first: int = 0) -> list[Any]:
     return [lift(expression(ops.INPUT, (), first + i, Format.NUMBER)) for i in range(count)]
 
 
+# ---- elements beside others of their window
+
+
+def _local_response(node: OnnxNode, types: Types) -> Outputs:
+    assert types[0] is not None
+    size = node.attributes["size"]
+    if not 1 <= size <= WIDEST:
+        raise UnsupportedError(message(node.label, f"size is {size}", f"1 to {WIDEST}"))
+    numbers = tuple(node.attributes[name] for name in ("alpha", "beta", "bias"))
+    return (NodeFunction(node.operands, partial(_beside_neighbours, size, numbers), types[0]),)
+
+
+def _beside_neighbours(size: int, numbers: tuple[float, float, float], x: np.ndarray) -> np.ndarray:
+    """Each window is a tensor for each of its places; beyond the channels there are zeros."""
+    if x.ndim < 2:
+        raise ShapeError(f"its input has the shape {x.shape}; allowed: two axes or more, the second one of channels")
+    kind = element_type_of(x.dtype)
+    assert kind is not None
+    before = (size - 1) // 2
+    wide = np.zeros((len(x), x.shape[1] + size - 1, *x.shape[2:]), x.dtype)
+    wide[:, before : before + x.shape[1]] = x
+    window = [wide[:, place : place + x.shape[1]] for place in range(size)]
+    return np.asarray(_response(size, numbers, kind)(*window))
+
+
+@lru_cache(maxsize=64)
+def _response(size: int, numbers: tuple[float, float, float], kind: ElementType) -> np.ufunc:
+    window = _inputs(size)
+    root = beside_neighbours(window[(size - 1) // 2], window, *numbers)
+    return make_ufunc("local_response", Formula((lift(root),), (kind,) * size, (kind,)))
+
+
 # ---- quantisation by the data's own range
 
 
@@ -309,6 +345,7 @@ COMPOSED: dict[str, Callable[[OnnxNode, Types], Outputs]] = {
     "DynamicQuantizeLinear": _dynamic_quantize,
     "HammingWindow": _window,
     "HannWindow": _window,
+    "LRN": _local_response,
     "NegativeLogLikelihoodLoss": loss,
     "RotaryEmbedding": _rotary_embedding,
     "SoftmaxCrossEntropyLoss": loss,

@@ -31,7 +31,7 @@ from ogive.onnx.node_computation import (
     RowWiseNode,
     SameValue,
 )
-from ogive.onnx.reduction_nodes import PLACES, REDUCTIONS, arrangement, row_formula
+from ogive.onnx.reduction_nodes import PLACES, REDUCTIONS, arrangement, pooled, pooled_axes, pooling, row_formula
 from ogive.onnx.row_nodes import row_wise
 
 __all__ = ["node_computation", "node_computations"]
@@ -207,6 +207,23 @@ def _reduction(node: OnnxNode, output_type: str | None) -> NodeComputation:
     return ArrangedRows(node.operands, function, output_type, shaping=shaping, row_wise=row_wise, arrange=arrange)
 
 
+def _global_pooling(node: OnnxNode, output_type: str | None) -> NodeComputation:
+    assert output_type is not None
+    assert node.input_types[0] is not None
+    kinds = element_types((node.input_types[0],))
+    assert kinds is not None
+    operator = pooling(node)
+    formula = row_formula(operator, kinds[0])
+    assert formula is not None
+
+    def arrange(shapes: Sequence[tuple[int, ...]], others: Sequence[np.ndarray]) -> Arrangement | None:
+        (shape,) = shapes
+        return arrangement(shape, axes=pooled_axes(shape))
+
+    row_wise = RowWiseNode(node.operands, formula.outputs[0], formula)
+    return ArrangedRows(node.operands, partial(pooled, operator), output_type, row_wise=row_wise, arrange=arrange)
+
+
 def _by_name(
     function: Callable[..., np.ndarray],
     names: tuple[str, ...],
@@ -280,6 +297,7 @@ _MAKERS: dict[str, Callable[[OnnxNode, str | None], NodeComputation]] = {
     "QuantizeLinear": quantisation.quantize,
     "Constant": _constant,
     "EyeLike": _eye_like,
+    **dict.fromkeys(("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool"), _global_pooling),
     "Identity": _identity,
     **dict.fromkeys(elementwise.VARIADIC, elementwise.variadic),
 }

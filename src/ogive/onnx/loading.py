@@ -570,6 +570,7 @@ class _Builder:
                     label, f"opset {version} has no operator {proto.op_type!r}", "", _nearest(proto.op_type, version)
                 )
             )
+        schemas.check_version(schema, label)
         node = self._checked(proto, schema, version, inputs, label)
         bound = schemas.input_types(schema, node.input_types, node.inputs, label)
         types = schemas.output_types(schema, proto.output, bound, label)

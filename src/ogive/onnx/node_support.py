@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import onnx.defs
 from onnx.defs import OpSchema
 
 from ogive.errors import ModelError, UnsupportedError
@@ -47,13 +46,8 @@ def supported() -> tuple[Support, ...]:
     >>> [row.version for row in ogive.onnx.supported() if row.operator == "Relu"]
     [1, 6, 13, 14]
     """
-    listed = [schema for schema in onnx.defs.get_all_schemas_with_history() if _is_followed(schema)]
-    rows = [_support(schema) for schema in sorted(listed, key=lambda s: (s.name, s.since_version))]
+    rows = [_support(schema) for schema in sorted(schemas.followed(), key=lambda s: (s.name, s.since_version))]
     return tuple(row for row in rows if row is not None)
-
-
-def _is_followed(schema: OpSchema) -> bool:
-    return schema.domain == "" and schema.since_version <= schemas.NEWEST_OPSET and not schema.deprecated
 
 
 def _support(schema: OpSchema) -> Support | None:

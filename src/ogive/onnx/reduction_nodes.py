@@ -22,11 +22,12 @@ from ogive.dtypes import ElementType, element_type, element_type_of
 from ogive.engine.computation import cast, make_ufunc
 from ogive.engine.row_formulas import reduction
 from ogive.engine.rows import RowFormula
-from ogive.errors import ShapeError
+from ogive.errors import ShapeError, UnsupportedError, message
 from ogive.movement.views import normal_axes
+from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import Arrangement
 
-__all__ = ["PLACES", "REDUCTIONS", "arrangement", "row_formula"]
+__all__ = ["PLACES", "REDUCTIONS", "arrangement", "pooled", "pooled_axes", "pooling", "row_formula"]
 
 #: The engine's name of each operator.
 NAMES = {
@@ -43,6 +44,10 @@ NAMES = {
     "ReduceSum": "sum",
     "ReduceSumSquare": "sum_square",
 }
+
+#: The global poolings are reductions of all axes behind the first two, that of each norm by its order.
+POOLINGS = {"GlobalAveragePool": "ReduceMean", "GlobalMaxPool": "ReduceMax"}
+NORMS = {1: "ReduceL1", 2: "ReduceL2"}
 
 #: Those whose result is a position.
 PLACES = frozenset({"ArgMax", "ArgMin"})
@@ -92,6 +97,28 @@ def _of_rows(operator: str, data: np.ndarray, arranged: Arrangement) -> np.ndarr
     is_cut_off = operator in CUT_OFF and not kind.is_float
     result = _cut_off_reduction(operator, rows, kind) if is_cut_off else _kernel(operator, kind)(rows)
     return np.ascontiguousarray(result).reshape(arranged.result)
+
+
+def pooling(node: OnnxNode) -> str:
+    """The reduction that a global pooling is, as it is called."""
+    if node.operator in POOLINGS:
+        return POOLINGS[node.operator]
+    order = node.attributes["p"]
+    if order not in NORMS:
+        raise UnsupportedError(message(node.label, f"p is {order:g}", "1, 2"))
+    return NORMS[order]
+
+
+def pooled_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes that a global pooling reduces."""
+    if len(shape) < 3:
+        raise ShapeError(f"the data have the shape {shape}; allowed: three axes or more, the first two of which stay")
+    return tuple(range(2, len(shape)))
+
+
+def pooled(operator: str, data: np.ndarray) -> np.ndarray:
+    """The reduction of the axes of a global pooling."""
+    return _reduced(operator, data, axes=pooled_axes(data.shape))
 
 
 def _given(axes: Any) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import onnx.defs
-from onnx import AttributeProto, NodeProto
+from onnx import AttributeProto, NodeProto, helper
 from onnx.defs import OpSchema
 
 from ogive.errors import ModelError, UnsupportedError, message
@@ -20,14 +20,16 @@ __all__ = [
     "attribute_values",
     "check_opset",
     "check_output",
+    "check_version",
+    "followed",
     "input_types",
     "output_types",
     "plain_values",
     "schema_of",
 ]
 
-#: The newest opset whose operators Ogive follows.
-NEWEST_OPSET = 28
+#: The newest opset whose operators Ogive follows. That of 29 is not in onnx 1.23: what it has stands in ONNX's documents.
+NEWEST_OPSET = 29
 
 _Option = OpSchema.FormalParameterOption
 _Type = AttributeProto.AttributeType
@@ -47,13 +49,46 @@ _READERS: dict[int, Callable[[Any], Any]] = {
 
 
 def check_opset(version: int, subject: str) -> None:
-    """Refuse an opset that does not exist or is not supported."""
-    newest = min(NEWEST_OPSET, onnx.defs.onnx_opset_version())
+    """Refuse an opset that does not exist, or of which nobody here knows what it changes."""
+    newest = max(NEWEST_OPSET, onnx.defs.onnx_opset_version())
     if version < 1:
         raise ModelError(message(subject, f"it imports opset {version}", f"1 to {newest}"))
     if version > newest:
-        way_out = "" if version > NEWEST_OPSET else "The installed onnx is older: pip install --upgrade onnx"
+        way_out = "The installed onnx is older: pip install --upgrade onnx"
         raise UnsupportedError(message(subject, f"it imports opset {version}", f"1 to {newest}", way_out))
+
+
+def check_version(schema: OpSchema, label: str) -> None:
+    """Refuse an operator that an opset newer than those which Ogive follows has changed or added."""
+    if schema.since_version > NEWEST_OPSET:
+        what = f"it is {schema.name} of opset {schema.since_version}"
+        raise UnsupportedError(message(label, what, f"operators up to opset {NEWEST_OPSET}", LEFT_TO_OTHERS))
+
+
+def _geglu() -> OpSchema:
+    """GeGLU-29. Its text computes float16 and bfloat16 in float32; here all types are rounded once."""
+    kinds = [f"tensor({name})" for name in ("bfloat16", "double", "float", "float16")]
+    return OpSchema(
+        "GeGLU",
+        "",
+        29,
+        inputs=[OpSchema.FormalParameter("A", "T"), OpSchema.FormalParameter("B", "T")],
+        outputs=[OpSchema.FormalParameter("Y", "T")],
+        type_constraints=[("T", kinds, "")],
+        attributes=[OpSchema.Attribute("approximate", helper.make_attribute("approximate", "none"))],
+    )
+
+
+#: Operators of opsets that the installed onnx may not have yet.
+_LATER = {"GeGLU": _geglu}
+
+
+def followed() -> list[OpSchema]:
+    """All versions of all operators of ONNX's own domain up to the newest opset."""
+    listed = [schema for schema in onnx.defs.get_all_schemas_with_history() if schema.domain == ""]
+    known = {schema.name for schema in listed}
+    listed += [make() for name, make in _LATER.items() if name not in known]
+    return [schema for schema in listed if schema.since_version <= NEWEST_OPSET and not schema.deprecated]
 
 
 @cache
@@ -62,7 +97,8 @@ def schema_of(operator: str, opset: int) -> OpSchema | None:
     try:
         schema: Any = onnx.defs.get_schema(operator, opset, "")
     except onnx.defs.SchemaError:
-        return None
+        later = _LATER[operator]() if operator in _LATER else None
+        return later if later is not None and later.since_version <= opset else None
     is_defined = (
         schema.has_function or schema.has_context_dependent_function
     )  # GroupNormalization-18 is, and deprecated

@@ -108,12 +108,14 @@ class ModelWiring:
             for name in node.output
             if name and (name in self.results or not chosen.issuperset(self.readers.get(name, ())))
         ]
+        between = made.difference(writes)
         graph = helper.make_graph(
             [_renamed(node, names) for node in nodes],
             "part",
             [_info(self.known[name], names) for name in reads if name not in fixed],
             [_info(self.known[name], names) for name in writes],
             [_tensor(tensor, names) for tensor in inside],
+            value_info=[_info(self.known[name], names) for name in names if name in self.known and name in between],
         )
         model = helper.make_model(graph, opset_imports=self.model.opset_import, ir_version=self.model.ir_version)
         return model, {short: name for name, short in names.items()}
