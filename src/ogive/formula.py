@@ -426,8 +426,8 @@ def raised(a: object, b: object, modulus: object = None) -> Term:
     value = exponent.attribute
     if value == -1:
         return 1 / base
-    if value == 0.5:  # of -0 IEEE 754's power is 0, and its root -0
-        return square_root(base if _is_never_minus_zero(base) else base + 0)
+    if value == 0.5:
+        return _to_one_half(base)
     if not (1 <= value <= 8 and value == int(value)):
         return power(base, exponent)
     product, squared, rest = None, base, int(value)
@@ -438,6 +438,14 @@ def raised(a: object, b: object, modulus: object = None) -> Term:
         squared = squared * squared
     assert product is not None
     return product
+
+
+def _to_one_half(base: Term) -> Term:
+    """The root, but for IEEE 754's power, which is 0 of -0, and inf of -inf."""
+    if _is_positive(base):
+        return square_root(base)
+    root = square_root(base if _is_never_minus_zero(base) else base + 0)
+    return where(equal(base, -math.inf), math.inf, root)
 
 
 def _is_never_minus_zero(n: Expression) -> bool:

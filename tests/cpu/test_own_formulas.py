@@ -380,3 +380,35 @@ def test_a_power_of_a_half_is_not_a_root_at_minus_zero(kind):
     (plain,) = ogive.operator(lambda x: (x * x + 1e-5) ** 0.5).formula()
     (root,) = ogive.operator(lambda x: np.sqrt(x * x + 1e-5)).formula()
     assert plain is root
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16", "float64"])
+def test_powers_have_the_special_cases_of_c(kind):
+    """Those of C99, F.10.4.4: of computed exponents and constant ones, opposed and in a choice."""
+    exponents = np.array([-np.inf, -3.0, -2.5, -2.0, -1.0, -0.5, -0.0, 0.5, 1.0, 1.5, 2.0, 3.0, np.inf, np.nan], kind)
+    bases = np.array([-np.inf, -2.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 2.0, np.inf, np.nan], kind)
+    x, y = (part.ravel() for part in np.meshgrid(bases, exponents))
+    _check_power(ogive.operator(types=[kind])(lambda x, y: -((x * 2 * 0.5) ** (y + 0))), x, y, factor=-1)
+    for constant in (0.5, -0.5, -1.0, 3.0):
+        _check_power(_chosen_power(kind, constant), bases, np.full_like(bases, constant))
+
+
+def _chosen_power(kind, constant):
+    return ogive.operator(types=[kind])(lambda x: np.where(x < 5, np.power(x, constant), -(x**constant) * -1))
+
+
+def _check_power(power, x, y, factor=1):
+    right = factor * np.array([_power_of_c(*pair) for pair in zip(x.tolist(), y.tolist(), strict=True)])
+    found = power(*(x, y)[: power.nin])
+    where = (right == 0) | ~np.isfinite(right)
+    np.testing.assert_array_equal(found[where], right[where])
+    where &= ~np.isnan(right)
+    np.testing.assert_array_equal(np.signbit(found[where]), np.signbit(right[where]))
+
+
+def _power_of_c(x, y):
+    try:
+        return math.pow(x, y)
+    except ValueError:  # C has infinities where Python has an error
+        is_odd = y % 2 == 1
+        return math.nan if x else math.copysign(math.inf, x) if is_odd else math.inf
