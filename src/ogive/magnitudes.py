@@ -520,14 +520,18 @@ def _log_ndtr_below(u: Rough) -> Rough:
 
 
 def _whole(of_small: Callable[[int], float]) -> Rule:
-    """A number rounded to an integer: below one half known by its sign, and from 2**53 on itself, if it is exact."""
+    """A number rounded to an integer: below one half known by its sign, beyond 32 nearly itself, and from 2**53 on itself, if it
+    is exact.
+    """
 
     def function(u: Rough) -> Rough:
         small = _choose(u.sign > 0, _constant(of_small(1), u), _constant(of_small(-1), u))
         is_itself = np.isneginf(u.apart) & (u.low >= 53)
+        large = _finite(u.sign, u.low - 0.1, u.high + 0.1)
         return _first(
             (u.is_nan | u.is_infinite | u.is_zero | is_itself, u),
             (u.is_number & (u.high < -1), small),
+            (u.is_number & (u.low > 5), large),
             otherwise=_unknown(u),
         )
 
@@ -617,6 +621,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "tanh_slope": _bell_shaped(_of_value(lambda v: 2 - 2 * (v + np.log1p(np.exp(-2 * v))) * LOG2_E), 1.0),
     "gate_slope": _slope_of_gate(_exponential_density),
     "normal_gate_slope": _slope_of_gate(_normal_density),
+    "nothing": lambda u: _constant(0.0, u),
     "add": _add,
     "subtract": lambda a, b: _add(a, _negate(b)),
     "multiply": _multiply,

@@ -167,3 +167,39 @@ def test_infinite_divisors_and_quotients_beyond_all_bits() -> None:
             ).all()
         rest = op(np.float64([300, 400, 500]), np.float64([1, 2, -3]))
     assert ((rest >= 0) & (rest < np.exp([1, 2, -3]))).all()
+
+
+#: Formulas of whole numbers that are large, and some of which are not.
+LARGE: dict[str, Any] = {
+    "floor": lambda x: np.floor(np.exp(x)),
+    "ceil, opposed": lambda x: -np.ceil(np.exp(x)),
+    "trunc of a product": lambda x: np.trunc(x * x * x * -1.1) * x,
+    "rint, its magnitude": lambda x: abs(np.rint(-np.sinh(x))),
+    "logarithm": lambda x: np.log(np.ceil(np.exp(x))),
+    "choice": lambda x: np.where(np.floor(np.exp(x)) > 1e10, np.floor(np.exp(x)), -x),
+}
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", LARGE)
+def test_large_whole_numbers_need_no_enclosures(name: str, dtype: str, asked: Any) -> None:
+    """A number beyond 2**40 is nearly the whole one that is next to it, also where its words do not tell which."""
+    x = np.random.default_rng(7).uniform(2, 88, 300).astype(TYPES[dtype])
+    op = ogive.operator(types=[dtype])(LARGE[name])
+    with np.errstate(all="ignore"):
+        found = op(x)
+    assert not asked
+    (root,) = op.formula(for_doubles=dtype == "float64")
+    right = [right_result(root, [float(v)], {}, ELEMENT_TYPES[dtype])[0] for v in x[:12]]
+    assert found[:12].astype(float).tolist() == right
+
+
+def test_remainders_of_long_quotients_need_no_enclosures(asked: Any) -> None:
+    """Two words have the last integer of a quotient up to 2**75."""
+    x = np.random.default_rng(8).uniform(20, 40, 200).astype(np.float32)
+    for formula in (lambda x: np.fmod(np.exp(x), x), lambda x: -(np.exp(x) % x)):
+        op = ogive.operator(types=["float32"])(formula)
+        found = op(x)
+        (root,) = op.formula()
+        assert found[:8].tolist() == [right_result(root, [float(v)], {}, ELEMENT_TYPES["float32"])[0] for v in x[:8]]
+    assert not asked

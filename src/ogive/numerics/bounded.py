@@ -29,7 +29,7 @@ from ogive.numerics.bound import EXACT, UNKNOWN, Beyond, Bound
 from ogive.numerics.double_word import Arithmetic, DoubleWord, Multiple
 from ogive.numerics.interval import EVERYTHING
 from ogive.numerics.totals import Totals
-from ogive.numerics.truths import both, either, except_where
+from ogive.numerics.truths import both, either, except_where, nowhere
 
 __all__ = ["LOST", "NEXT_TO_NOTHING", "UNSEEN", "Bounded", "exact_operand", "exact_parameter"]
 
@@ -677,28 +677,78 @@ class Bounded(Totals):
         return self.mul_(margin, self.number(1 + 2.0**-30))
 
     def integral(self, operation: Operation, a: DoubleWord) -> DoubleWord:
+        """A whole number is exact, or in doubt. A large one is the number itself, with a bound that is larger by one."""
         a = self.unscaled(a)
-        result, x = super().integral(operation, a), a.error
+        x = a.error
         if not x.is_known:
-            return replace(result, error=UNKNOWN)
-        doubt = either(x.doubt, x.vast)
-        if not x.is_exact or a.low is not None:
-            value, total = self.single(a), self.total(a)
-            margin = self.mul_(self.abs_(value), self.number(2.0**-52))
-            margin = margin if total is None else self.fma_(total, self.number(1 + 2.0**-30), margin)
-            ends = [self.make(operation, self.sub_(value, margin)), self.make(operation, self.add_(value, margin))]
-            if self.is_long and x.beyond is not None:
-                ends = ties.moved_to_integers(self, operation, ends, x.beyond)
-                moved = self.select_(self.less_(result.high, ends[0]), ends[0], result.high)
-                result = replace(result, high=self.select_(self.less_(ends[1], moved), ends[1], moved))
-            exactly = self.of_one_word(a) if self.follows_exactness else None
-            same = self.equal_(*ends)
-            # Both ends may be zeros, of two signs.
-            if operation in (ops.TRUNCATE, ops.ROUND_EVEN) and total is not None:
-                same = node(ops.EQUAL, tuple(map(self.bits_, ends)), None, Format.BIT)
-                same = either(same, self.equal_(margin, self.number(0.0))) or same
-            doubt = either(doubt, except_where(self.not_(same), exactly))
-        return self._made(result, Bound(0.0, 0.0, None, doubt, x.bits, 1.0, x.largest + 1, nan=x.nan))
+            return replace(super().integral(operation, a), error=UNKNOWN)
+        is_exact = x.is_exact and a.low is None
+        result, doubt = super().integral(operation, a), None
+        if self.is_long and a.low is not None:
+            result, doubt = self._whole_of_two_words(operation, a)
+        elif not is_exact:
+            result, doubt = self._whole_of_one_word(operation, a, result)
+        doubt = either(x.doubt, x.vast, except_where(doubt, self.of_one_word(a) if self.follows_exactness else None))
+        small = replace(result, error=Bound(0.0, 0.0, None, doubt, x.bits, 1.0, x.largest + 1, nan=x.nan))
+        most = self.largest_whole
+        if is_exact or self.is_own or a.interval.within(-most, most):
+            return self._made(small, small.error)
+        absolute = self._sum_of(self.total(a), self.number(1.0))
+        error = replace(x, relative=0.0, static=0.0, absolute=absolute, bits=None, exactly=None, beyond=None)
+        large = replace(a, error=replace(error, largest=x.largest + 1), interval=result.interval)
+        return self.select(self.less_(self.number(most), self.abs_(a.high)), large, small)
+
+    @property
+    def largest_whole(self) -> float:
+        """Beyond it a whole number has a bound of one more, which shows in few results."""
+        return 2.0**75 if self.is_long else 2.0**40
+
+    def _whole_of_one_word(
+        self, operation: Operation, a: DoubleWord, result: DoubleWord
+    ) -> tuple[DoubleWord, Expression | None]:
+        """The whole number, and where the bound leaves open which it is."""
+        value, total = self.single(a), self.total(a)
+        margin = self.mul_(self.abs_(value), self.number(2.0**-52))
+        margin = margin if total is None else self.fma_(total, self.number(1 + 2.0**-30), margin)
+        ends = [self.make(operation, self.sub_(value, margin)), self.make(operation, self.add_(value, margin))]
+        if self.is_long and a.error.beyond is not None:
+            ends = ties.moved_to_integers(self, operation, ends, a.error.beyond)
+            moved = self.select_(self.less_(result.high, ends[0]), ends[0], result.high)
+            result = replace(result, high=self.select_(self.less_(ends[1], moved), ends[1], moved))
+        same = self.equal_(*ends)
+        # Both ends may be zeros, of two signs.
+        if operation in (ops.TRUNCATE, ops.ROUND_EVEN) and total is not None:
+            same = node(ops.EQUAL, tuple(map(self.bits_, ends)), None, Format.BIT)
+            same = either(same, self.equal_(margin, self.number(0.0))) or same
+        return result, self.not_(same)
+
+    def _whole_of_two_words(self, operation: Operation, a: DoubleWord) -> tuple[DoubleWord, Expression | None]:
+        """The same of a number of two words, from 1 on by what both have behind the point; below 2**40 the first may decide alone."""
+        result, doubt = self._whole_of_one_word(operation, a, super().integral(operation, a))
+        total, zero = self.total(a), self.number(0.0)
+        a = self.renormalised(a)
+        base = self.make(ops.TRUNCATE, a.high)
+        low = self.add_(self.sub_(a.high, base), self.low_part(a))
+        margin = self.mul_(self.abs_(low), self.number(2.0**-50))
+        margin = margin if total is None else self.fma_(total, self.number(1 + 2.0**-30), margin)
+        below, above = self.sub_(low, margin), self.add_(low, margin)
+        if operation is ops.TRUNCATE:  # of a large number this is the floor or the ceiling
+            is_negative = self.less_(a.high, zero)
+            floor, ceiling = ([self.make(way, end) for end in (low, below, above)] for way in (ops.FLOOR, ops.CEILING))
+            whole, *ends = (self.select_(is_negative, c, f) for c, f in zip(ceiling, floor, strict=True))
+        else:
+            whole, *ends = (self.make(operation, end) for end in (low, below, above))
+        is_open = self.not_(self.equal_(*ends))
+        if operation is ops.ROUND_EVEN:  # of a tie the first word decides, too
+            behind = self.sub_(self.abs_(low), self.make(ops.FLOOR, self.abs_(low)))
+            is_open = either(is_open, self.equal_(behind, self.number(0.5))) or is_open
+        size = self.abs_(a.high)
+        is_decided = both(self.less_equal_(self.number(1.0), size), self.not_(is_open))
+        takes = either(self.less_equal_(self.number(2.0**40), size), is_decided) or is_decided
+        high, rest = self.fast_two_sum(base, whole)
+        rest = self.select_(takes, rest, self.number(-0.0))  # beside a zero of either sign nothing
+        found = DoubleWord(self.select_(takes, high, result.high), rest, interval=result.interval)
+        return found, either(both(takes, is_open), both(self.not_(takes), doubt or nowhere()))
 
     def wide(self, value: Fraction | float) -> DoubleWord:
         result = super().wide(value)

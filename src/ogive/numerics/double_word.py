@@ -143,15 +143,11 @@ EFFECTS: Table = {
     },
     "integral": {
         DoubleWord: Effects(
-            made="high interval error",
-            dropped=dict.fromkeys(
-                ("low", "exponent", "mantissa", "low_is_number", "is_normal", "low_follows"),
-                "a whole number is one word",
-            ),
+            made="high low interval mantissa low_is_number is_normal low_follows error",
+            dropped={"exponent": "it is multiplied in"},
         ),
         Bound: Effects(
-            made="relative static absolute doubt bits least largest vast vast_exponent nan",
-            dropped=dict.fromkeys(("keeps_sign", "exactly", "beyond"), "a whole number is exact, or in doubt"),
+            made="relative static absolute doubt bits least largest keeps_sign exactly beyond vast vast_exponent nan"
         ),
     },
     "error_of_extreme": {
@@ -625,6 +621,11 @@ class Arithmetic(Machine, Checked):
         if operation == ops.EQUAL:
             return tied
         return node(ops.OR, (self.less_(a.high, b.high), tied), None, Format.BIT)
+
+    @property
+    def largest_whole(self) -> float:
+        """Beyond it a whole number of one word has no bit for its last integer."""
+        return float(2.0 ** (self.precision - 1))
 
     def integral(self, operation: Operation, a: DoubleWord) -> DoubleWord:
         """``floor``, ``ceiling``, ``truncate`` or ``round_even``."""

@@ -90,7 +90,7 @@ def computed_remainder(m: Arithmetic, x: DoubleWord, y: DoubleWord) -> DoubleWor
     rest = m.copy_sign(m.doubted_by_sign(rest, x), m.single(x))
     if not m.bounded or m.is_long:
         # Where the quotient has no bits for its last integer, the rest of the rounded numbers is no larger than y at least.
-        is_lost = m.less_equal_(m.number(2.0 ** (m.precision - 1)), m.abs_(quotient.high))
+        is_lost = m.less_equal_(m.number(m.largest_whole), m.abs_(quotient.high))
         rest = m.select(is_lost, DoubleWord(_exactly(m, m.single(x), m.single(y)), error=rest.error), rest)
     return m.select(m.compare(ops.LESS, m.absolute(x), m.absolute(y)), x, rest)
 
