@@ -68,6 +68,7 @@ FOUND: list[tuple[str, Callable[..., Any], tuple[float, ...], float]] = [
         (1.0,),
         2.8413447460685429,
     ),
+    ("what constants alone compute", lambda x: f.cos(3e38) * x, (math.inf,), math.inf),
     ("a constant", lambda x: f.log(f.absolute(ogive.grad(ogive.sign)(x))), (2.0,), -math.inf),
 ]
 

@@ -5,6 +5,7 @@ Its version names kernels in the cache. So it is needed even where all kernels a
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
@@ -73,16 +74,35 @@ def _parsed(source: str) -> Any:
         raise CompileError(f"LLVM refused the kernel: {error}") from error
 
 
+#: An instruction on constants alone.
+_ON_CONSTANTS = re.compile(r"^ +%\S+ = (?!phi|alloca)[^%\n]*$", re.MULTILINE)
+
+
+def _without_constants(module: Any, source: str, machine: Any) -> Any:
+    """The module with what constants alone are computed to in its place: `cos(3e38) * x` has 80 such instructions.
+
+    LLVM's instruction selection for AVX2 aborts the process on some of them, as "Illegal bit insertion".
+    """
+    if _ON_CONSTANTS.search(source) is not None:
+        llvm = _llvm()
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_sccp_pass()
+        passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
+    return module
+
+
 def object_code(source: str, target: Target, level: int = LEVEL) -> bytes:
     """The object file of a module: instruction selection and scheduling; the graph is already simplified.
 
     ``level`` is LLVM's: at 0 code has the same bits, compiles in a quarter of the time, and takes longer.
     """
     with no_fork:  # LLVM's global state is not safe under concurrent use, and must not be copied half-done
-        return bytes(_machine(target, level).emit_object(_parsed(source)))
+        machine = _machine(target, level)
+        return bytes(machine.emit_object(_without_constants(_parsed(source), source, machine)))
 
 
 def assembly(source: str, target: Target) -> str:
     """The machine code as text for people."""
     with no_fork:
-        return str(_machine(target).emit_assembly(_parsed(source)))
+        machine = _machine(target)
+        return str(machine.emit_assembly(_without_constants(_parsed(source), source, machine)))
