@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -139,6 +140,15 @@ class FloatFormat(NamedTuple):
     """The exponent of the smallest normal number."""
     largest: float
     """The largest finite number."""
+
+    @property
+    def largest_exponent(self) -> int:
+        """The exponent of the largest finite number.
+
+        >>> FLOAT_FORMATS["bfloat16"].largest_exponent
+        127
+        """
+        return math.frexp(self.largest)[1] - 1
 
 
 FLOAT_FORMATS = {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 
+from ogive.dtypes import FLOAT_FORMATS
+
 __all__ = ["STORAGE", "Format"]
 
 
@@ -61,6 +63,11 @@ class Format(enum.Enum):
         """How many significant bits a number of this floating-point format has."""
         return _PRECISION[self]
 
+    @property
+    def bias(self) -> int:
+        """The bias of the exponent of this floating-point format, which is its largest exponent."""
+        return _BIAS[self]
+
 
 #: How the numbers of an element type are stored.
 STORAGE = {
@@ -82,4 +89,6 @@ STORAGE = {
 
 _BITS: dict[Format, int] = {f: int(f.value.lstrip("bfiu")) for f in Format if f.is_machine and f is not Format.BIT}
 _BITS[Format.BIT] = 1
-_PRECISION = {Format.F16: 11, Format.BF16: 8, Format.F32: 24, Format.F64: 53}
+_FLOATS = {form: FLOAT_FORMATS[name] for name, form in STORAGE.items() if form.is_float}
+_PRECISION = {form: row.precision for form, row in _FLOATS.items()}
+_BIAS = {form: row.largest_exponent for form, row in _FLOATS.items()}

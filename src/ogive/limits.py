@@ -17,7 +17,7 @@ from typing import cast
 import numpy as np
 
 from ogive import operations as ops
-from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.dtypes import ELEMENT_TYPES, FLOAT_FORMATS, ElementType
 from ogive.expression import Expression, Format, Term, constant, lift, node, walk
 
 __all__ = ["at_infinities", "given", "is_infinite", "overflow_of", "stored_in", "with_limits"]
@@ -59,7 +59,8 @@ def overflow_of(kind: ElementType) -> Fraction:
     >>> int(overflow_of(ELEMENT_TYPES["float16"]))
     65520
     """
-    precision, largest = {"float16": (11, 15), "bfloat16": (8, 127), "float32": (24, 127)}.get(kind.name, (53, 1023))
+    form = FLOAT_FORMATS.get(kind.name, FLOAT_FORMATS["float64"])
+    precision, largest = form.precision, form.largest_exponent
     return Fraction(2) ** (largest + 1) - Fraction(2) ** (largest - precision)
 
 

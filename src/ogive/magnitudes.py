@@ -16,7 +16,7 @@ import numpy as np
 
 from ogive import operations as ops
 from ogive.conversion import converted
-from ogive.dtypes import ElementType
+from ogive.dtypes import FLOAT_FORMATS, FLOATS, ElementType
 from ogive.expression import Expression, Format, walk
 from ogive.limits import with_limits
 
@@ -35,10 +35,9 @@ RELATIVE, ABSOLUTE = 2.0**-44, 2.0**-40
 
 #: The precision of an element type, and the logarithms beyond which its numbers are infinite, or zero.
 FORMATS = {
-    "float64": (53, 1024.0, -1075.0),
-    "float32": (24, 128.0, -150.0),
-    "float16": (11, 16.0, -25.0),
-    "bfloat16": (8, 128.0, -134.0),
+    t.name: (form.precision, form.largest_exponent + 1.0, float(form.smallest_exponent - form.precision))
+    for t in FLOATS
+    for form in (FLOAT_FORMATS[t.name],)
 }
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ogive.dtypes import FLOAT_FORMATS
+
 __all__ = ["BINS", "ErrorReport", "Findings", "key", "load"]
 
 #: Upper ends of the histogram's bins, in ULP.
@@ -79,7 +81,7 @@ class ErrorReport(Findings):
         """The largest error where the input's magnitude is in [2**-20, 8); of float16 and float32 alone."""
         if not self.worst_by_binade:
             return self.worst
-        bias = {"float16": 15, "float32": 127}[self.dtype]
+        bias = FLOAT_FORMATS[self.dtype].largest_exponent
         by_binade = np.array(self.worst_by_binade).reshape(2, -1)
         return float(by_binade[:, max(bias - 20, 0) : bias + 3].max())
 

@@ -133,7 +133,7 @@ def _scale(e: Writer, n: Expression, a: str, exponent: str) -> str:
     # 2**n as the product of three powers, each in the range of exponents; what is beyond is 0 or infinite.
     # The last takes as much as it can: then what the others leave is rounded once, or is zero anyway.
     integer = Format.I32 if form is Format.F32 else Format.I64
-    shift, bias = form.precision - 1, 127 if form is Format.F32 else 1023
+    shift, bias = form.precision - 1, form.bias
     low, high = e.literal(form, 1.0 - bias), e.literal(form, float(bias))
     powers = []
     rest = exponent

@@ -22,7 +22,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ogive import operations as ops
-from ogive.dtypes import ElementType
+from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.expression import STORAGE, Expression, Format, Operation, depends_on_elements, node, walk
 from ogive.numerics import beyond_range, ties
 from ogive.numerics.bound import EXACT, UNKNOWN, Beyond, Bound
@@ -1114,13 +1114,10 @@ def exact_operand(kind: ElementType) -> Bound:
         return Bound(bits=kind.bits, least=1.0, largest=2.0**kind.bits)
     if kind.name == "float64":
         return replace(EXACT, bits=53, least=2.0**-1074, largest=sys.float_info.max)
-    precision = STORAGE[kind.name].precision
-    bias = 15 if kind.name == "float16" else 127
-    return Bound(bits=precision, least=2.0 ** (2 - bias - precision), largest=2.0 ** (bias + 1))
+    form = STORAGE[kind.name]
+    return Bound(bits=form.precision, least=2.0 ** (2 - form.bias - form.precision), largest=2.0 ** (form.bias + 1))
 
 
 def exact_parameter(form: Format) -> Bound:
     """The bound of a parameter that is rounded to a format."""
-    if form is Format.F64:
-        return Bound(bits=53, least=2.0**-1074)
-    return Bound(bits=24, least=2.0**-149, largest=2.0**128)
+    return Bound(bits=53, least=2.0**-1074) if form is Format.F64 else exact_operand(ELEMENT_TYPES["float32"])

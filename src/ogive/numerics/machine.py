@@ -32,7 +32,7 @@ class Machine:
         self.precision = form.precision
         self.bits = form.bits
         self.integer = Format.I32 if form is Format.F32 else Format.I64
-        self.bias = 127 if form is Format.F32 else 1023
+        self.bias = form.bias
         self.largest = (2 - 2.0 ** (1 - self.precision)) * 2.0**self.bias
         self.smallest_normal = 2.0 ** (1 - self.bias)
         #: The polynomials that rules take.
