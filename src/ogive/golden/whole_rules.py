@@ -57,19 +57,6 @@ class Request:
 # ---- elements
 
 
-def is_integer(kind: DataType) -> bool:
-    return kind.name.startswith(("INT", "UINT"))
-
-
-def limits(kind: DataType) -> tuple[int, int]:
-    """The smallest and the largest integer of a type."""
-    if kind.name == "BOOL":
-        return 0, 1
-    return (
-        (0, 2**kind.bits - 1) if kind.name.startswith("UINT") else (-(2 ** (kind.bits - 1)), 2 ** (kind.bits - 1) - 1)
-    )
-
-
 def drawn(kind: DataType, shape: Sequence[int], generator: np.random.Generator) -> np.ndarray:
     """Elements of a type: any bits for integers, floats near 1 and special ones, words."""
     count = math.prod(shape)
@@ -77,8 +64,8 @@ def drawn(kind: DataType, shape: Sequence[int], generator: np.random.Generator) 
         found = np.array([f"{'äß∂'[i % 3]}{i}" for i in generator.integers(0, 99, count)], object)
     elif kind.name == "BOOL":
         found = generator.integers(0, 2, count).astype(bool)
-    elif is_integer(kind):
-        low, high = limits(kind)
+    elif kind.is_integer:
+        low, high = kind.limits
         whole = [int.from_bytes(generator.bytes(8), "little") % (high - low + 1) + low for _ in range(count)]
         found = np.array([low, high, 0, 1, *whole][:count], object).astype(kind.numpy)
     elif kind.name.startswith("COMPLEX"):
@@ -95,8 +82,8 @@ def drawn(kind: DataType, shape: Sequence[int], generator: np.random.Generator) 
 
 def every_value(kind: DataType) -> np.ndarray:
     """All numbers of a type of at most 8 bits, in the order of the bits."""
-    if is_integer(kind):
-        low, high = limits(kind)
+    if kind.is_integer:
+        low, high = kind.limits
         return np.arange(low, high + 1).astype(kind.numpy)
     return np.arange(1 << kind.bits, dtype=np.uint8).view(kind.numpy)
 
@@ -136,7 +123,7 @@ def rounded_to(kind: DataType, value: Any, *, is_negative_zero: bool = False) ->
 
 def array_of(kind: DataType, values: Sequence[Any], shape: Sequence[int]) -> np.ndarray:
     """Python's numbers as an array of a type."""
-    if kind.bits > 8 and not is_integer(kind) and kind.name != "STRING":
+    if kind.bits > 8 and not kind.is_integer and kind.name != "STRING":
         found = np.array([float(v) for v in values], np.float64)
         with np.errstate(all="ignore"):
             return found.astype(kind.numpy).reshape(tuple(shape))
@@ -501,7 +488,7 @@ def _is_a(test: Callable[[float], bool]) -> Callable[[Request], Iterator[Call]]:
 
 
 def _bit_shift(o: Request) -> Iterator[Call]:
-    low, high = limits(o.first)
+    low, high = o.first.limits
     x = o.data(4, 9)
     by = np.array([0, 1, 2, o.first.bits - 1, 3, 4, 5, 6, 7], o.first.numpy)
     span = high - low + 1
@@ -517,12 +504,12 @@ def _bit_shift(o: Request) -> Iterator[Call]:
 
 
 def _wrapped(kind: DataType, value: int) -> int:
-    low, high = limits(kind)
+    low, high = kind.limits
     return (value - low) % (high - low + 1) + low
 
 
 def _saturated(kind: DataType, value: int) -> int:
-    low, high = limits(kind)
+    low, high = kind.limits
     return min(max(value, low), high)
 
 
@@ -536,7 +523,7 @@ _DIGITS = Context(prec=60, Emax=10**17, Emin=-(10**17))
 def _log(value: int, kind: DataType) -> int:
     """The logarithm of a whole number, cut off; of 0 the least number, of others below 0, as of NaN, 0."""
     if value <= 0:
-        return limits(kind)[0] if value == 0 else 0
+        return kind.limits[0] if value == 0 else 0
     return int(_DIGITS.ln(Decimal(value)))
 
 
@@ -566,7 +553,7 @@ _REDUCED: dict[str, Callable[[Sequence[int], DataType], int]] = {
 
 
 def _reduce(o: Request) -> Iterator[Call]:
-    low, high = limits(o.first)
+    low, high = o.first.limits
     small = np.clip(o.generator.integers(-40, 40, (4, 3, 6)), low, high).astype(o.first.numpy)
     positive = np.clip(o.generator.integers(0, 100, (4, 3, 6)), low, high).astype(o.first.numpy)
     # Sums of squares, and numbers whose roots and logarithms are next to whole ones.
@@ -590,8 +577,8 @@ def _running(combine: Callable[[Any, Any], Any], neutral: int) -> Callable[[Requ
     def rule(o: Request) -> Iterator[Call]:
         kind = o.first
         backwards, exclusive = o.attributes["reverse"], o.attributes["exclusive"]
-        x = np.abs(o.data(3, 8)) if is_integer(kind) else drawn(kind, (3, 8), o.generator)
-        if not is_integer(kind):
+        x = np.abs(o.data(3, 8)) if kind.is_integer else drawn(kind, (3, 8), o.generator)
+        if not kind.is_integer:
             with np.errstate(all="ignore"):
                 x = np.where(np.isfinite(x) & (x != 0), x, np.ones((), kind.numpy)).astype(kind.numpy)
                 spread = x.copy()
@@ -609,7 +596,7 @@ def _running(combine: Callable[[Any, Any], Any], neutral: int) -> Callable[[Requ
                     found.append(total if exclusive else after)
                     total = after
                 found = found[::-1] if backwards else found
-                is_whole = is_integer(kind)
+                is_whole = kind.is_integer
                 rows += [_wrapped(kind, v) if is_whole else rounded_to(kind, v) for v in found]
             axis = np.array(1, o.kind(1).numpy)
             yield name, (data, axis), (array_of(kind, rows, data.shape),)
@@ -620,14 +607,14 @@ def _running(combine: Callable[[Any, Any], Any], neutral: int) -> Callable[[Requ
 def _range(o: Request) -> Iterator[Call]:
     kind = o.first
     given = (
-        [(1, 12, 3), (10, -2, -3), (5, 5, 1)] if is_integer(kind) else [(0.5, 3.0, 0.1), (2.0, -1.0, -0.75), (1, 0, 1)]
+        [(1, 12, 3), (10, -2, -3), (5, 5, 1)] if kind.is_integer else [(0.5, 3.0, 0.1), (2.0, -1.0, -0.75), (1, 0, 1)]
     )
     for values in given:
         arrays = tuple(np.array(v, kind.numpy) for v in values)
         start, limit, delta = (exact(a[()]) for a in arrays)
         count = max(math.ceil(Fraction(limit - start) / delta), 0)
         numbers = [start + i * delta for i in range(count)]
-        results = numbers if is_integer(kind) else [rounded_to(kind, v) for v in numbers]
+        results = numbers if kind.is_integer else [rounded_to(kind, v) for v in numbers]
         yield f"{values}", arrays, (array_of(kind, results, (count,)),)
 
 
@@ -639,16 +626,16 @@ def _converted(value: Any, source: DataType, target: DataType, saturate: bool) -
     if target.name == "BOOL":
         return bool(value != 0)
     number = exact(value)
-    if is_integer(target):
+    if target.is_integer:
         if isinstance(number, int):
             return _wrapped(target, number)
-        if isinstance(number, float) or not limits(target)[0] <= _cut_off(number) <= limits(target)[1]:
+        if isinstance(number, float) or not target.limits[0] <= _cut_off(number) <= target.limits[1]:
             # Numbers beyond are left open; Ogive saturates in the types that kernels compute with, and NaN is 0.
             if target.element is None:
                 return None
             if isinstance(number, float):
-                return 0 if math.isnan(number) else limits(target)[number > 0]
-            return limits(target)[number > 0]
+                return 0 if math.isnan(number) else target.limits[number > 0]
+            return target.limits[number > 0]
         return _cut_off(number)
     if target.name == "FLOAT8E8M0":
         return _power_of_two(number, target, saturate)
@@ -708,7 +695,7 @@ def _of_text(value: Any, target: DataType, saturate: bool) -> Any:
     """The result of a cast of the number that a text says; None where the rule of floats is another one's."""
     if target.name == "BOOL":
         return value != 0
-    if is_integer(target):
+    if target.is_integer:
         cut = 0 if value != value else 2**70 if value == math.inf else -(2**70) if value == -math.inf else int(value)
         if target.bits >= 8:
             return _saturated(target, cut)
@@ -722,7 +709,7 @@ def _of_text(value: Any, target: DataType, saturate: bool) -> Any:
 
 def _as_text(value: Any, kind: DataType) -> str:
     """A number of few digits as text."""
-    if kind.name == "BOOL" or is_integer(kind):
+    if kind.name == "BOOL" or kind.is_integer:
         return str(int(value))
     number = float(value)
     return {math.inf: "INF", -math.inf: "-INF"}.get(number, "NaN" if number != number else repr(number))
@@ -736,9 +723,9 @@ def _cast_of_text(o: Request) -> Iterator[Call]:
         yield "text", (x, *target_type), (x.copy(),)
     elif target.name == "STRING":
         x = every_value(source)[:16] if source.bits <= 8 and source.name != "BOOL" else o.data(12)
-        if source.bits > 8 and not is_integer(source):
+        if source.bits > 8 and not source.is_integer:
             x = np.array([0.0, -0.0, 0.5, -1.25, 3.0, 96.0, np.nan, np.inf, -np.inf]).astype(source.numpy)
-        elif source.bits <= 8 and not is_integer(source):
+        elif source.bits <= 8 and not source.is_integer:
             x = x[np.isin(x.astype(np.float64), [0, 0.5, 1, 1.5, 2, 3, 4, -1, -2])]
         yield "to text", (x, *target_type), (np.array([_as_text(v, source) for v in x], object),)
     else:
@@ -781,7 +768,7 @@ def _cast(o: Request) -> Iterator[Call]:
         x = every_value(source)
     elif source.name == "BOOL":
         x = np.array([False, True])
-    elif is_integer(source):
+    elif source.is_integer:
         x = o.data(200)
     else:
         with np.errstate(all="ignore"):
@@ -819,7 +806,7 @@ def _cast(o: Request) -> Iterator[Call]:
 
 def _scales(kind: DataType, generator: np.random.Generator, *, any_number: bool) -> np.ndarray:
     """Three scales: powers of two, by which quotients are exact; of float32 any number."""
-    if is_integer(kind):
+    if kind.is_integer:
         return np.array([1, 2, 4], kind.numpy)
     if any_number and kind.name == "FLOAT":
         return generator.uniform(0.01, 2, 3).astype(np.float32)
@@ -836,14 +823,14 @@ def _per_column(o: Request, x: np.ndarray, scale: np.ndarray, zero: np.ndarray) 
 def _quantize(o: Request) -> Iterator[Call]:
     kind, target = o.first, o.output
     scale = _scales(o.kind(1), o.generator, any_number=kind.name == "FLOAT")
-    if is_integer(kind):
+    if kind.is_integer:
         x = o.generator.integers(-1000, 1000, (20, 3)).astype(kind.numpy)
     else:
         x = (o.generator.standard_normal((20, 3)) * 60).astype(kind.numpy)
         x[0] = np.array([0.25, 0.75, 1.25]).astype(kind.numpy)  # ties
         x[1] = np.array([1e4, -1e4, 0.0]).astype(kind.numpy)
-    is_whole = is_integer(target)
-    low, high = limits(target) if is_whole else (0, 0)
+    is_whole = target.is_integer
+    low, high = target.limits if is_whole else (0, 0)
     zero = array_of(target, [min(high, 3), max(low, -2), 1] if is_whole else [0.0] * 3, (3,))
     for name, s, z, column in _per_column(o, x, scale, zero):
         results = []
@@ -871,15 +858,15 @@ def _dequantize(o: Request) -> Iterator[Call]:
     if kind.name == "INT32" and o.kind(1).name == "FLOAT":
         # x * scale lies one unit in the 55th bit beside a tie of float32.
         x[0, 1] = pow(9_872_911, -1, 2**31) * (2**30 + 1) % 2**31
-    has_zero = kind.bits < 32 and is_integer(kind)
-    low, high = limits(kind) if is_integer(kind) else (0, 0)
+    has_zero = kind.bits < 32 and kind.is_integer
+    low, high = kind.limits if kind.is_integer else (0, 0)
     zero = array_of(kind, [min(high, 3), max(low, -2), 1] if has_zero else [0] * 3, (3,))
     for name, s, z, column in _per_column(o, x, scale, zero):
         results = []
         for p in np.ndindex(*x.shape):
             c = column(p)
             value = (exact(x[p]) - exact(zero[c])) * exact(scale[c])
-            is_negative = not is_integer(kind) and math.copysign(1, float(x[p])) < 0
+            is_negative = not kind.is_integer and math.copysign(1, float(x[p])) < 0
             results.append(rounded_to(target, value, is_negative_zero=is_negative and value == 0))
         yield name, (x, s, z), (array_of(target, results, x.shape),)
 

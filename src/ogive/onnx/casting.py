@@ -23,7 +23,7 @@ from ogive.dtypes import ElementType, element_type
 from ogive.engine.computation import cast, make_ufunc
 from ogive.onnx.data_types import DATA_TYPES, DataType
 
-__all__ = ["computed_in", "convert", "from_text", "is_integer", "limits", "to_text", "with_bits_of"]
+__all__ = ["computed_in", "convert", "from_text", "to_text", "with_bits_of"]
 
 
 @cache
@@ -45,7 +45,7 @@ def convert(array: np.ndarray, source: str, result: str, *, saturate: bool, roun
             _cast_ufunc(kind, wanted.element)(array, out=out)
         return out
     flat = array.reshape(-1)
-    if is_integer(wanted):
+    if wanted.is_integer:
         small = _small_integers(flat, kind, wanted)
     elif wanted.name == "FLOAT8E8M0":
         small = _powers_of_two(flat.astype(np.float64), wanted, saturate, round_mode)
@@ -54,21 +54,11 @@ def convert(array: np.ndarray, source: str, result: str, *, saturate: bool, roun
     return small.reshape(array.shape)
 
 
-def is_integer(kind: DataType) -> bool:
-    return kind.name.startswith(("INT", "UINT"))
-
-
-def limits(kind: DataType) -> tuple[int, int]:
-    """The smallest and the largest integer of a type of integers."""
-    is_unsigned = kind.name.startswith("UINT")
-    return (0, 2**kind.bits - 1) if is_unsigned else (-(2 ** (kind.bits - 1)), 2 ** (kind.bits - 1) - 1)
-
-
 def computed_in(kind: DataType) -> ElementType:
     """The type in which kernels compute with these numbers, and which has all of them."""
     if kind.element is not None:
         return kind.element
-    return element_type(("uint8" if kind.name.startswith("UINT") else "int8") if is_integer(kind) else "float32")
+    return element_type(("uint8" if kind.name.startswith("UINT") else "int8") if kind.is_integer else "float32")
 
 
 def with_bits_of(array: np.ndarray, wanted: DataType) -> np.ndarray:
@@ -139,7 +129,7 @@ LARGEST_EXPONENT = 400
 def to_text(array: np.ndarray, source: DataType) -> np.ndarray:
     """Numbers as text. Truth values are 1 and 0."""
     found = np.empty(array.shape, object)
-    if source.name == "BOOL" or is_integer(source):
+    if source.name == "BOOL" or source.is_integer:
         for place in np.ndindex(array.shape):
             found[place] = str(int(array[place]))
         return found
@@ -172,8 +162,8 @@ def _plain(word: str) -> str:
 def from_text(array: np.ndarray, wanted: DataType, saturate: bool, round_mode: str) -> np.ndarray:
     """Text as numbers: what a cast from the exact number gives. Raises ValueError for what is no number."""
     places = [(place, _read(array[place], place)) for place in np.ndindex(array.shape)]
-    if is_integer(wanted):
-        low, high = (-128, 127) if wanted.bits < 8 else limits(wanted)
+    if wanted.is_integer:
+        low, high = (-128, 127) if wanted.bits < 8 else wanted.limits
         whole = np.empty(array.shape, np.int8 if wanted.bits < 8 else wanted.numpy)
         for place, number in places:
             whole[place] = min(max(_cut_off(number), low), high)

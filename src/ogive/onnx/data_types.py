@@ -62,6 +62,19 @@ class DataType:
         return small
 
     @property
+    def is_integer(self) -> bool:
+        """Whether the elements are integers; truth values are not."""
+        return self.name.startswith(("INT", "UINT"))
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The smallest and the largest element of a type of integers or truth values."""
+        if self.name == "BOOL":
+            return 0, 1
+        span: int = 2**self.bits
+        return (0, span - 1) if self.name.startswith("UINT") else (-span // 2, span // 2 - 1)
+
+    @property
     def element(self) -> ElementType | None:
         """The element type of kernels; None where kernels do not compute with it."""
         return _ELEMENTS.get(self.name)

@@ -21,7 +21,7 @@ from ogive.engine.computation import Computation, Formula, make_ufunc
 from ogive.errors import ModelError, ShapeError, UnsupportedError, message
 from ogive.expression import Format, lift
 from ogive.expression import node as expression
-from ogive.onnx.casting import computed_in, convert, is_integer, limits
+from ogive.onnx.casting import computed_in, convert
 from ogive.onnx.data_types import DATA_TYPES, DataType, data_type, data_type_of
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import ElementwiseNode, NodeComputation, NodeFunction
@@ -68,7 +68,7 @@ def _made(node: OnnxNode, name: str, result: str) -> NodeComputation:
     kind = DATA_TYPES[result]
     if name == "dequantize_linear" and (kind.element is None or not kind.element.is_float):
         raise UnsupportedError(message(node.label, f"its output is {kind.type}", "floating-point types"))
-    if name == "quantize_linear" and (not is_integer(kind) or (precision is not None and precision.bits != 32)):
+    if name == "quantize_linear" and (not kind.is_integer or (precision is not None and precision.bits != 32)):
         function = partial(_quantized, kind, precision, bool(node.attributes.get("saturate", 1)))
         return NodeFunction(node.operands, partial(_with_spread, function, axis, block, node.label), result)
     given = [DATA_TYPES[t] for t in node.input_types if t is not None]
@@ -133,7 +133,7 @@ def _with_kernel(ufunc: np.ufunc, result: DataType, *operands: np.ndarray) -> np
     numbers = [_as_computed(operand) for operand in operands]
     found: np.ndarray = np.asarray(ufunc(*numbers))
     if result.element is None:
-        found = converted(np.clip(found, *limits(result)), result.numpy)
+        found = converted(np.clip(found, *result.limits), result.numpy)
     return found
 
 
@@ -159,7 +159,7 @@ def _quantized(
             quotient = (x.astype(np.float32) / scale.astype(np.float32)).astype(kind).astype(np.float32)
         else:
             quotient = x.astype(kind) / scale.astype(kind)
-    if not is_integer(result):
+    if not result.is_integer:
         source = "tensor(float)"
         single = quotient.astype(np.float32)
         if zero:
