@@ -359,6 +359,7 @@ ATANH = elementary(
     evaluate=np.arctanh,
     evaluate_exactly=lambda mp, x: mp.atanh(x) if abs(x) <= 1 else mp.nan,
     enclosure=lambda e, x: e.inside(e.arb.atanh, e.infinity, x),
+    near_zero=lambda u, sign: (u, sign),
 )
 
 

@@ -121,6 +121,12 @@ def test_the_files_that_a_page_names_exist(name):
     assert [folder for folder in folders if not (list(source.rglob(folder)) or (ROOT / folder).is_dir())] == []
 
 
+def test_the_glossary_explains_few_words_of_the_source_code():
+    """A word more is one more that a newcomer has to learn: leave out what the field says too."""
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").split("## Words of the source code")[1]
+    assert 20 < len(re.findall(r"^\| (?!word |---)", text, re.MULTILINE)) <= 40
+
+
 def test_the_names_of_code_in_the_glossary_exist():
     text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src" / "ogive").rglob("*.py"))

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from typing import NamedTuple
 
 from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, node
@@ -18,9 +21,8 @@ from ogive.numerics.totals import Totals
 from ogive.numerics.truths import both, either, except_where, nowhere
 
 __all__ = [
-    "LINES",
-    "VALUES_AT_ZERO",
-    "Sides",
+    "AtZero",
+    "at_zero",
     "chosen",
     "exactness",
     "moved_to_integers",
@@ -42,38 +44,30 @@ SMALLEST = 2.0**-800
 NEAR_ZERO = 2.0**-20
 
 
-@dataclass(frozen=True)
-class Sides:
-    """On which side of a number a function lies, for positive operands and for negative ones: 1 above, -1 below."""
+class AtZero(NamedTuple):
+    """A function next to zero: its value there, and the sides on which it lies."""
 
+    value: float
+    is_line: bool
+    """Whether the sides are those of the operand, and not of the value."""
     of_positive: int
+    """1 above and -1 below, for positive operands."""
     of_negative: int
 
 
-#: Functions that are such a number at zero, and the side of that for operands that are not zero and at most 1.
-VALUES_AT_ZERO: dict[str, tuple[float, Sides]] = {
-    "cos": (1.0, Sides(-1, -1)),
-    "cosh": (1.0, Sides(1, 1)),
-    "erfc": (1.0, Sides(-1, 1)),
-    "exp": (1.0, Sides(1, -1)),
-    "exp2": (1.0, Sides(1, -1)),
-    "logistic": (0.5, Sides(1, -1)),
-    "normal_tail": (0.5, Sides(-1, 1)),
-}
-
-#: Functions that are nearly their operand, and on which side of that they are.
-LINES: dict[str, Sides] = {
-    "asin": Sides(1, -1),
-    "asinh": Sides(-1, 1),
-    "atan": Sides(-1, 1),
-    "atanh": Sides(1, -1),
-    "expm1": Sides(1, 1),
-    "log1p": Sides(-1, -1),
-    "sin": Sides(-1, 1),
-    "sinh": Sides(1, -1),
-    "tan": Sides(1, -1),
-    "tanh": Sides(-1, 1),
-}
+@cache
+def at_zero(name: str) -> AtZero | None:
+    """The facts of a function next to zero, from its row (`Operation.near_zero`); None if it has none."""
+    operation = ops.OPERATIONS.get(name)
+    near = None if operation is None else operation.near_zero
+    if near is None:
+        return None
+    value, tiny = near(Fraction(0), 1)[0], Fraction(NEAR_ZERO)
+    found = [(near(sign * tiny, sign), sign) for sign in (1, -1)]
+    is_line = all(number == sign * tiny for (number, _), sign in found)
+    # A function beside 1 + u lies on the side of 1 on which 1 + u is.
+    sides = [side if is_line or number == value else 1 if number > value else -1 for (number, side), _ in found]
+    return AtZero(float(value), is_line, *sides)
 
 
 def signs(m: Totals, a: DoubleWord) -> tuple[Expression, Expression]:
@@ -357,16 +351,13 @@ def of_quotient(m: Totals, near: Beyond, divisor: float) -> Beyond:
 
 def near_zero(m: Totals, name: str, u: DoubleWord, otherwise: Beyond | None) -> Beyond | None:
     """The number that a function of a number near to zero lies beyond; elsewhere what was found otherwise."""
-    zero = m.number(0.0)
-    if name in VALUES_AT_ZERO:
-        value, sides = VALUES_AT_ZERO[name]
-        high, low = m.number(value), zero
-    elif name in LINES and u.error.is_exact:
-        sides = LINES[name]
+    zero, sides = m.number(0.0), at_zero(name)
+    if sides is None or (sides.is_line and not u.error.is_exact):
+        return otherwise
+    high, low = m.number(sides.value), zero
+    if sides.is_line:
         u = m.renormalised(u)
         high, low = u.high, zero if u.low is None else m.low_part(u)
-    else:
-        return otherwise
     positive, negative = signs(m, u)
     parts: dict[int, Expression | None] = {1: None, -1: None}
     for side, where in ((sides.of_positive, positive), (sides.of_negative, negative)):

@@ -52,14 +52,11 @@ FAR = 8192.0
 #: Functions that are not linear at zero by their rules' errors, and have the operand's sign up to this magnitude.
 SIGN_OF_OPERAND = {"asin": math.inf, "atanh": math.inf, "sin": 3.0, "tan": 1.5}
 
-#: Where functions have results that are exact.
-EXACT_AT = {
-    **dict.fromkeys(("log", "log2", "log10", "acosh", "acos"), 1.0),
-    **dict.fromkeys(("exp", "exp2", "cos", "cosh", "logistic", "erfc", "normal_tail"), 0.0),
-}
-ZERO_AT_ZERO = frozenset(
-    ("asin", "asinh", "atan", "atanh", "cbrt", "erf", "erfinv", "expm1", "log1p", "sin", "sinh", "tan", "tanh")
-)
+#: Operands other than zero whose results are exact.
+EXACT_AT = dict.fromkeys(("log", "log2", "log10", "acosh", "acos"), 1.0)
+
+#: Functions that are zero at zero, and on both sides of their operand next to it, or far from it.
+ZERO_AT_ZERO = frozenset({"cbrt", "erf", "erfinv"})
 
 Everything = Interval(-math.inf, math.inf)
 
@@ -404,11 +401,12 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
             error, doubt = u.error, either(doubt, u.error.doubt)
     is_relative = error.is_exact and result.exponent is None
     at_zero = m.where_zero(u) if m.follows_zeros and function.is_linear_at_zero and not is_relative else None
-    if m.follows_zeros and function.name in ties.VALUES_AT_ZERO:
+    value_at_zero = _value_at_zero(function.name)
+    if m.follows_zeros and value_at_zero:
         at_zero = m.where_zero(u)
         if at_zero is not None:
             number = m.unscaled(replace(result, error=UNKNOWN))
-            is_value = m.equal_(number.high, m.number(ties.VALUES_AT_ZERO[function.name][0]))
+            is_value = m.equal_(number.high, m.number(value_at_zero))
             at_zero = both(at_zero, both(is_value, m.equal_(m.low_part(number), m.number(0.0))))
     if not error.is_exact:
         change = _change(m, function, replace(u, error=error), error, lies)
@@ -444,7 +442,7 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
         if keeps_sign is not None:
             keeps_sign = both(keeps_sign, m.less_(m.abs_(u.high), m.number(SIGN_OF_OPERAND[function.name])))
     if (
-        m.follows_exactness and function.name in ZERO_AT_ZERO
+        m.follows_exactness and _value_at_zero(function.name) == 0
     ):  # and grows there: a rule's interval may lie a little below
         low, high = max(result.interval.low, 0.0) if u_low >= 0 else result.interval.low, result.interval.high
         periodic = function.name in ("sin", "tan") and u_high > 1.5
@@ -470,14 +468,20 @@ def _no_logarithm(m: Bounded, operand: DoubleWord) -> Expression | None:
     return both(is_number, m.less_(m.number(FARTHEST / 2), m.abs_(operand.exponent)))
 
 
+def _value_at_zero(name: str) -> float | None:
+    """The value of a function at zero; None for those that have none, or no exact one."""
+    found = ties.at_zero(name)
+    return (
+        None if found is None and name not in ZERO_AT_ZERO else 0.0 if found is None or found.is_line else found.value
+    )
+
+
 def _exactly_at_points(m: Bounded, name: str, u: DoubleWord) -> Expression | None:
     """The condition that the result is exact: log(1), exp(0), and exp2 of integers."""
-    if name in ZERO_AT_ZERO:
+    where, is_exact_at_zero = ties.exactness(u), _value_at_zero(name) is not None
+    if is_exact_at_zero and name != "exp2":
         return m.is_zero(u)
-    where = ties.exactness(u)
-    if EXACT_AT.get(name) == 0 and name != "exp2":
-        return m.is_zero(u)
-    if name not in EXACT_AT or where is None:
+    if (name not in EXACT_AT and not is_exact_at_zero) or where is None:
         return None
     if u.low is not None:
         where = both(where, m.equal_(u.low, m.number(0.0)))
