@@ -109,8 +109,6 @@ def command(
     towards zero. No comparison has a tolerance. All operators but the row-wise
     ones can be counted, in every numeric type.
     """
-    from ogive.catalog import OPERATORS
-
     kind = element_type(dtype)
     values = dict(read_parameter(text) for text in parameters)
     _refuse_options(
@@ -122,6 +120,56 @@ def command(
         check_matplotlib()
     if values and not operators:
         raise click.UsageError("--parameter says what one operator has; allowed: with the name of an operator")
+    chosen = _chosen(operators, dtype, values, contract)
+    stride = 1 if exhaustive or kind.bits < 32 else 128
+    if is_count:
+        counted = {
+            name: (op, bound | values)
+            for name, (op, bound) in chosen.items()
+            if operators or not isinstance(op, RowOperator)
+        }
+        is_sampled = {name: op.inputs > 1 or kind.bits > 32 for name, (op, _) in counted.items()}
+        _refuse_counts(is_sampled, dtype, samples, exhaustive)
+        print_counts(counted, kind, stride, samples or DEFAULT_SAMPLES, workers, as_json=as_json)
+        return 0
+    measurements = _measurements(chosen, kind, values, peers)
+    _refuse_counts({name: each[0].is_sampled for name, each in measurements.items()}, dtype, samples, exhaustive)
+    samples = samples or SAMPLES
+    if not operators:
+        _announce([each for contestants in measurements.values() for each in contestants], stride, samples, workers)
+    found = _measured(measurements, stride, samples, workers, save)
+    reports = [report for each in found.values() for report in each.values()]
+    if picture is not None:
+        plot_errors(reports, picture)
+    if as_json:
+        print_json({"bins": list(BINS), "reports": [asdict(report) for report in reports]})
+        return 0
+    if peers:
+        _print_side_by_side(found, ["ogive", *peers])
+        say("the largest error in ULP; -: the peer does not have it")
+    else:
+        _print_errors(reports, digest)
+        first = reports[0]
+        say(
+            f"{first.dtype}, {first.count:,} inputs per operator; misrounded: results that are not the nearest {first.dtype}"
+        )
+    _print_limits([contestants[0].op for contestants in measurements.values() if contestants[0].is_own])
+    if histogram or (histogram is None and len(chosen) == 1):
+        for report in reports:
+            say(f"\n{report.operator}, {report.dtype}, {report.by}")
+            _print_histogram(report)
+    if picture is not None:
+        say(f"\nwrote {picture}")
+    return 0
+
+
+Chosen = Mapping[str, tuple[Operator, dict[str, Any]]]
+
+
+def _chosen(operators: Sequence[str], dtype: str, values: dict[str, Any], contract: str | None) -> Chosen:
+    """The operators by the names that were given, with the parameters that these names bind; refuses what cannot be measured."""
+    from ogive.catalog import OPERATORS
+
     chosen = {name: own(name) if ":" in name else (find(name), {}) for name in operators}
     everything = [op for op in OPERATORS.values() if op.inputs == 1 and not _obstacle(op, dtype, {})]
     chosen = chosen or {op.name: (op, {}) for op in everything}
@@ -131,29 +179,29 @@ def command(
         _refuse_parameters(op, values)
         if obstacle := _obstacle(op, dtype, bound | values):
             raise click.UsageError(f"{name} cannot be measured in {dtype}: {obstacle}")
-    if is_count:
-        chosen = {
-            name: (op, bound) for name, (op, bound) in chosen.items() if operators or not isinstance(op, RowOperator)
-        }
-        is_sampled = {name: op.inputs > 1 or kind.bits > 32 for name, (op, _) in chosen.items()}
-        _refuse_counts(is_sampled, dtype, samples, exhaustive)
-        counted = {name: (op, bound | values) for name, (op, bound) in chosen.items()}
-        stride = 1 if exhaustive or kind.bits < 32 else 128
-        print_counts(counted, kind, stride, samples or DEFAULT_SAMPLES, workers, as_json=as_json)
-        return 0
+    return chosen
+
+
+def _measurements(
+    chosen: Chosen, kind: ElementType, values: dict[str, Any], peers: Sequence[str]
+) -> dict[str, list[Measurement]]:
+    """The measurements of each operator: Ogive's, and the peers'."""
+    from ogive.catalog import OPERATORS
+
     known = {id(each) for op in OPERATORS.values() for each in (op, op.fast, op.exact)}
     # Two names may be one operator, with other parameters.
-    measurements = {
+    return {
         name if bound else op.name: [
             Measurement(op, kind, bound | values, by, is_own=id(op) not in known) for by in ("ogive", *peers)
         ]
         for name, (op, bound) in chosen.items()
     }
-    _refuse_counts({name: each[0].is_sampled for name, each in measurements.items()}, dtype, samples, exhaustive)
-    stride = 1 if exhaustive or kind.bits < 32 else 128
-    samples = samples or SAMPLES
-    if not operators:
-        _announce([each for contestants in measurements.values() for each in contestants], stride, samples, workers)
+
+
+def _measured(
+    measurements: Mapping[str, Sequence[Measurement]], stride: int, samples: int, workers: int, save: Path | None
+) -> dict[str, dict[str, ErrorReport]]:
+    """The reports by operator and library; those that are kept are not measured again."""
     found: dict[str, dict[str, ErrorReport]] = {}
     with progress(MofNCompleteColumn(), TimeRemainingColumn()) as display:
         for name, contestants in measurements.items():
@@ -168,32 +216,15 @@ def command(
                         report.save(measurement.file(save))
                 if report:
                     found[name][measurement.by] = report
-    reports = [report for each in found.values() for report in each.values()]
-    if picture is not None:
-        plot_errors(reports, picture)
-    if as_json:
-        print_json({"bins": list(BINS), "reports": [asdict(report) for report in reports]})
-        return 0
-    if peers:
-        _print_side_by_side(found, ["ogive", *peers])
-        note = "the largest error in ULP; -: the peer does not have it"
-    else:
-        _print_errors(reports, digest)
-        first = reports[0]
-        note = f"{first.dtype}, {first.count:,} inputs per operator; misrounded: results that are not the nearest {first.dtype}"
-    say(note)
-    mine = [contestants[0].op for contestants in measurements.values() if contestants[0].is_own]
+    return found
+
+
+def _print_limits(mine: Sequence[Operator]) -> None:
+    """Say what the reference of operators of one's own cannot tell."""
     if any(isinstance(op, RowOperator) for op in mine):
         say("rows are compared with long double: where terms of a formula cancel, errors are estimates")
     if any(not isinstance(op, RowOperator) for op in mine):
         say("the largest error is exact; where terms of a formula cancel, the counts are estimates")
-    if histogram or (histogram is None and len(chosen) == 1):
-        for report in reports:
-            say(f"\n{report.operator}, {report.dtype}, {report.by}")
-            _print_histogram(report)
-    if picture is not None:
-        say(f"\nwrote {picture}")
-    return 0
 
 
 class Measurement:
