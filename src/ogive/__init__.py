@@ -61,7 +61,7 @@ _FUNCTIONS = {
     **dict.fromkeys(("exact", "ulp", "vectors"), "ogive.golden"),
 }
 
-#: Where other libraries keep their functions, and what stands in their place here.
+#: The modules in which other libraries keep their functions, and their places here.
 _PLACES = {
     "nn": "Use ogive.torch.nn for PyTorch's modules, and ogive.torch for its functions",
     "functional": "Use ogive.torch for PyTorch's functions",

@@ -51,7 +51,7 @@ def to_long_double(value: Any) -> np.longdouble:
     return result
 
 
-#: Where the error functions are as good as constant: what is left is below 2**-(10**9), and mpmath overflows.
+#: The operand from which on the error functions are as good as constant: what is left is below 2**-(10**9), and mpmath overflows.
 FAR = 30_000
 
 #: Above it, which is beyond every element type, the tail is taken for nothing: its exponent is too long a number.

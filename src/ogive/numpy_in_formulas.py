@@ -78,7 +78,7 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "remainder": f.mod,
 }
 
-#: Those of NumPy's other functions that work element by element.
+#: NumPy's other functions that work element by element.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "clip": _clip,
     "fix": f.truncate,

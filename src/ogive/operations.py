@@ -578,7 +578,7 @@ ROW_INDEX = Operation(
 
 # ---- machine only from here on
 
-#: The same as `select`; what only the first value needs is computed for a block of elements only if the condition
+#: `select`; what only the first value needs is computed for a block of elements only if the condition
 #: holds for one of them.
 SELECT_RARE = Operation("select_rare", 3, in_programs=_selects_by_bit, cost=1.0)
 #: a * b + c, rounded once.
@@ -597,7 +597,7 @@ BITCAST = Operation(
     cost=0.0,
     in_programs=lambda n: n.format.bits == _formats(n)[0].bits and n.format is not Format.BIT,
 )
-#: Where a row's elements are reduced: (which reduction, 0 or 1 for the two parts of a sum), and the position of the
+#: The place of a reduction of a row's elements: (which reduction, 0 or 1 for the two parts of a sum), and the position of the
 #: element. Both are float64.
 ROW_VALUE = Operation(
     "row_value", 0, result="attribute", in_programs=lambda n: _is_double(n) and isinstance(n.attribute, tuple)

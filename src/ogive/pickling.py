@@ -150,7 +150,7 @@ def _packed(name: str, value: object) -> bytes:
     return packed
 
 
-#: Where objects are in memory, which differs in every run.
+#: Addresses of objects, which differ in every run.
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 

@@ -30,7 +30,7 @@ __all__ = ["FUNCTION", "BoundRules", "Enclosed", "Estimated", "enclosed", "evalu
 
 #: The largest error of NumPy's functions, in units in the last place: four times what their makers state.
 FUNCTION = 16
-#: The same of SciPy's erf and erfc, which take the place of glibc's where these are not.
+#: The errors of SciPy's erf and erfc, which take the place of glibc's where these are not.
 SPECIAL_FUNCTION = 4096
 
 #: The bounds are computed in floating point, too: for what they lose to rounding.

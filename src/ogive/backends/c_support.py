@@ -95,7 +95,7 @@ FUNCTION {kind} ogive_scale_{letter}({kind} x, {kind} n) {{
 }}
 """
 
-#: Where a processor fuses; the others compute it from sums and products.
+#: Processors that fuse; the others compute it from sums and products.
 _HAS_FMA = """\
 #if defined(__FMA__) || defined(__aarch64__) || defined(__ARM_FEATURE_FMA) || defined(__FP_FAST_FMA)
 #define OGIVE_HAS_FMA 1

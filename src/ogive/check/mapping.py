@@ -33,7 +33,7 @@ class _MappingRow(NamedTuple):
     is_repeated: bool = False
 
 
-#: Where more is to be said than that the catalogue has both names.
+#: Operators for which both names in the catalogue do not say all.
 _TABLE = (
     _MappingRow("Cast", ("CAST",)),
     _MappingRow("CastLike", ("CAST",), inputs=1),

@@ -155,7 +155,7 @@ class CompiledOperator(Dispatchable):
         self._output_numbers = _by_name(dict(enumerate(self._outputs)))
         self._lock = forking.lock()
         self._is_initialized = False
-        #: Where the persistent resource lies: the region, kept alive if the operator made it itself.
+        #: The region of the persistent resource, kept alive if the operator made it itself.
         self._persistent: Region | None = None
         self._persistent_address: int | None = None
         #: How the array of each input lies that a call of plain arrays gives, by its number; others are None.

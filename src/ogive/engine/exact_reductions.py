@@ -28,7 +28,7 @@ OF_NAMES = {"logaddexp": "log_sum_exp", "hypot": "l2"}
 #: By reduction: the element that changes no result.
 NEUTRAL = {"sum": -0.0, "product": 1.0, "log_sum_exp": -math.inf, "l2": 0.0}
 
-#: Those that `accumulate` has, too.
+#: The reductions that `accumulate` has, too.
 RUNNING = frozenset({"sum", "product"})
 
 #: Segments are gathered so many elements at a time.

@@ -21,7 +21,7 @@ class Beyond:
     low: Expression
     #: A truth value: where it lies above.
     is_above: Expression
-    #: The same where it lies below.
+    #: The condition that it lies below.
     is_below: Expression
 
 

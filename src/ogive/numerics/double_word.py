@@ -43,7 +43,7 @@ class DoubleWord:
     low: Expression | None = None
     exponent: Expression | None = None
     interval: Interval = EVERYTHING
-    #: Where ``high`` can lie when there is an exponent beside it.
+    #: The interval of ``high`` when there is an exponent beside it.
     mantissa: Interval = EVERYTHING
     #: Whether ``low`` is a finite number wherever ``high`` is.
     low_is_number: bool = True

@@ -10,7 +10,7 @@ from ogive.movement import copies, views
 
 __all__ = ["COPIES", "KEEP_ORDER", "MOVED", "MOVEMENTS", "SHAPE_ONLY", "SHAPING"]
 
-#: Those that see the elements in another way: the rest of the inputs by the names that the schemas give them.
+#: Operators that see the elements in another way: the rest of the inputs by the names that the schemas give them.
 MOVEMENTS: dict[str, Callable[..., np.ndarray]] = {
     "ConstantOfShape": views.constant_of_shape,
     "Expand": views.expand,
@@ -24,13 +24,13 @@ MOVEMENTS: dict[str, Callable[..., np.ndarray]] = {
     "Unsqueeze": views.unsqueeze,
 }
 
-#: Those whose result has the elements of the data in their order.
+#: Operators whose result has the elements of the data in their order.
 KEEP_ORDER = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze"})
 
-#: Those that look at nothing but the shape of their first input.
+#: Operators that look at nothing but the shape of their first input.
 SHAPE_ONLY = frozenset({"Shape", "Size"})
 
-#: Those that copy elements: the inputs by place, attributes by name.
+#: Operators that copy elements: the inputs by place, attributes by name.
 COPIES: dict[str, Callable[..., np.ndarray]] = {
     "Compress": copies.compress,
     "Concat": copies.concat,

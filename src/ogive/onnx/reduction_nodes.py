@@ -49,10 +49,10 @@ NAMES = {
 POOLINGS = {"GlobalAveragePool": "ReduceMean", "GlobalMaxPool": "ReduceMax"}
 NORMS = {1: "ReduceL1", 2: "ReduceL2"}
 
-#: Those whose result is a position.
+#: Reductions whose result is a position.
 PLACES = frozenset({"ArgMax", "ArgMin"})
 
-#: Those that are more than a reduction: of an empty set of axes, the rest of them is computed of every element.
+#: Operators that are more than a reduction: of an empty set of axes, the rest of them is computed of every element.
 COMPOSITE = frozenset({"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"})
 
 

@@ -33,7 +33,7 @@ __all__ = ["fast_path", "fast_path_of_steps"]
 #: formulas decide which of their own branches to take: gelu and softplus have a fast path by it alone.
 LIMITS = (256.0, 87.25, 60.0, 36.0)
 
-#: The same for results of 16 bits, whose rules in float32 hold up to smaller operands.
+#: The limits for results of 16 bits, whose rules in float32 hold up to smaller operands.
 SHORT_LIMITS = (80.0, 12.75)
 
 #: Smaller operands take the long path, zeros too: then results are normal numbers of float32, and their test is short.

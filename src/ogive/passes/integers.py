@@ -43,7 +43,7 @@ def only_chooses(roots: Sequence[Expression], types: Sequence[ElementType]) -> b
     )
 
 
-#: Where whole numbers are computed: the smallest of these that holds all of them.
+#: The types in which whole numbers are computed: the smallest of these that holds all of them.
 FORMATS_OF_WHOLE_NUMBERS = [ELEMENT_TYPES[name] for name in ("int16", "int32", "int64", "uint64")]
 
 

@@ -46,7 +46,7 @@ LARGEST_EXPONENT = 1020.0
 #: The distance by which an end of an interval is moved for rounding, relative to it and absolutely.
 ROUNDING, TINY = 2.0**-50, 2.0**-1070
 
-#: Where a number of float64 lies, and its smallest magnitude. It is finite, unless it is a constant. None: anywhere.
+#: The ends of a float64 number's interval, and its smallest magnitude. It is finite, unless it is a constant. None: anywhere.
 Lies = tuple[float, float, float] | None
 
 

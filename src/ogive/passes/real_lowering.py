@@ -27,7 +27,7 @@ __all__ = ["RealLowering"]
 class RealLowering:
     """The primitive graphs of formulas, in one arithmetic and for operands of these types."""
 
-    #: Where floating-point operands lie.
+    #: The interval of floating-point operands.
     operands_lie = EVERYTHING
 
     def __init__(

@@ -51,7 +51,7 @@ _LOWEST_BLOCK_BYTES = (1 << 18, 1 << 21)
 _DICTIONARY_BYTES = 1 << 21
 _MEMORY_OF_LZMA = 1 << 23
 
-#: Where packs lie, in the package.
+#: The folder of packs, in the package.
 FOLDER = "kernels"
 
 #: Installers write files within this many seconds of each other. Files that are newer than the pack are read.

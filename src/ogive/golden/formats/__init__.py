@@ -29,7 +29,7 @@ FORMATS = {
 }
 
 
-#: Those that hold calls of operators of whole arrays.
+#: The formats that hold calls of operators of whole arrays.
 OF_CALLS = ("npz", "onnx")
 
 

@@ -78,7 +78,7 @@ TWO_OVER_ROOT_PI = Fraction(0x120DD750429B6D11AE3A914FED7FD8688281341D7587CEA2E7
 #: 1 / sqrt(2), to 200 bits.
 ROOT_HALF = Fraction(isqrt(1 << 399), 1 << 200)
 
-#: Where Q is zero in float32 even if the largest number comes with it, and exp(-a**2 / 2) still a normal number of
+#: The operand at which Q is zero in float32 even if the largest number comes with it, and exp(-a**2 / 2) still a normal number of
 #: float64. (Its product with a is zero from 15.5 on, where NORMAL_TAIL ends.)
 ZERO_IN_FLOAT64 = 37
 

@@ -96,11 +96,11 @@ EXACT_LOG_2 = {
     Format.F64: ("0x1.62e42fefa39efp-1", "0x1.abc9e3b39803fp-56"),
 }
 
-#: Where the product of exp with the largest number rounds to zero, and where that with the smallest normal number is
+#: The operands at which the product of exp with the largest number rounds to zero, and where that with the smallest normal number is
 #: infinite: the power of two is kept apart, so that a formula may multiply exp(100) by a small number.
 EXP_RANGE = (-1500.0, 1400.0)
 
-#: The same for powers of two.
+#: The limits for powers of two.
 EXP2_RANGE = (-2200.0, 2020.0)
 
 #: Below the first number expm1 is -1 to far more than the precision; above the second it is infinite, in float64 even
@@ -117,7 +117,7 @@ EXPM1_RANGE_IN_FLOAT64 = (-700.0, 700.0)
 EXP2_RANGE_IN_FLOAT64 = (-1000.0, 1020.0)
 
 
-#: Where results are float64 themselves, powers of two are kept apart up to here.
+#: The limit up to which powers of two are kept apart from float64 results.
 FARTHEST = 2.0**20
 
 

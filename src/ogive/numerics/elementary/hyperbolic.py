@@ -52,7 +52,7 @@ __all__ = ["acosh", "asinh", "atanh", "cosh", "sinh", "tanh"]
 #: Beyond these sinh and cosh are infinite, even if they are multiplied by the smallest normal number.
 INFINITE = 1400.0
 
-#: The same where float64 computes with bounds: 2**n is a normal number up to there.
+#: The limit where float64 computes with bounds: 2**n is a normal number up to there.
 TANH_RANGE_IN_FLOAT64 = (-350.0, 350.0)
 
 #: Beyond this tanh is 1 as a sum of two numbers: so ``1 + tanh(x)`` goes to zero.
@@ -159,7 +159,7 @@ functions.TANH.lowering = tanh
 LARGE = {Format.F32: 2.0**128, Format.F64: 2.0**60}
 
 
-#: The same in two right words.
+#: The limit of numbers of two right words.
 LONG_LARGE = 2.0**120
 
 

@@ -303,7 +303,7 @@ UNIT = 2.0**-22
 
 USUAL = Window(2048, 4096)
 
-#: The same with halves of powers.
+#: The window with halves of powers.
 HALVED = replace(USUAL, halved=True)
 
 #: Beyond this magnitude of the operand there is no rule.
@@ -339,7 +339,7 @@ THIRD, TWELFTH, SIXTIETH = (float.fromhex(number) for number in ("0x1.555556p-2"
 LARGEST_OF_ROW, DISTANCES_OF_ROW, NOTHING_OF_ROW = 64.0, (79.0, 72.0), 105.0
 SHORT_ROW = 2048.0
 
-#: Where n = 0 stands, and what exponentials are multiplied by then, so that none is subnormal: by its reciprocal.
+#: The place of n = 0, and what exponentials are multiplied by then, so that none is subnormal: by its reciprocal.
 MIDDLE_OF_ROW, SCALE_OF_ROW = 2.0 + 20480 * UNIT, 2.0**-64
 
 #: The exponent of 1 in float32, times the reciprocal of that; and bits of 2**-86.75: elements that are zero whatever the sum is have
@@ -714,7 +714,7 @@ class Ramp(NamedTuple):
     most: int
 
 
-#: Those of hard_swish and hard_mish.
+#: The constants of hard_swish and hard_mish.
 HARD_SWISH_RAMP, HARD_MISH_RAMP = Ramp(-3, 3), Ramp(-2, 0)
 
 
@@ -767,7 +767,7 @@ def slope_of_gate(table: Piecewise, m: PairedArithmetic, x: Paired) -> Paired:
     return replace(below, high=high, low=low, around=around, interval=Interval(-0.25, 1.25), is_nonzero=True)
 
 
-#: Where the last interval of the normal tail begins, whose bound says nothing; and its slope, relative to it, up to there.
+#: The beginning of the last interval of the normal tail, whose bound says nothing; and its slope, relative to it, up to there.
 MOST_OF_TAIL = 30.5 / 31.45 * NORMAL_TAIL.most * (1 - 2.0**-10)
 STEEPNESS = 6.5
 
@@ -884,7 +884,7 @@ def _acos(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool)
     return replace(found, high=high, low=low, around=around, interval=Interval(2.0**-4, 3.15), is_nonzero=True)
 
 
-#: Where the intervals of acosh begin.
+#: The beginning of the intervals of acosh.
 LEAST_OF_ACOSH = 1.0625
 
 

@@ -28,7 +28,7 @@ from ogive.numerics.truths import both, either, except_where, nowhere
 
 __all__ = ["FUNCTIONS", "bounded", "condition_within", "of_one", "rule_of"]
 
-#: Where a function underflows its result is wrong by this at most.
+#: The largest error of a function that underflows.
 UNDERFLOW = 2.0**-980
 
 #: The exponential of a square of up to FAR_TAIL**2 magnifies the square's error, 2**-102 or less, as much.
@@ -89,7 +89,7 @@ class Function:
     is_steep_at_zero: bool = False
     #: Whether the result may be so small that it has lost bits, or zero.
     underflows: bool = False
-    #: Where a positive function is zero, -inf or inf; None of others.
+    #: The end at which a positive function is zero, -inf or inf; None for others.
     zero_at: float | None = None
     #: Its limit at the other end, nearly, and always below.
     other_limit: float | None = None
