@@ -18,9 +18,9 @@ At kinks the derivatives are torch's. RReLU, which draws random numbers, and Mul
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -70,33 +70,47 @@ __all__ = [
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-def _activated(module: Any, input: Tensor, **parameters: Any) -> Tensor:  # noqa: A002
-    """The result, in the input's own memory if that is asked for."""
-    function = module._function
-    if not module.inplace:
-        return function(input, **parameters)
-    # Backward needs what the input was; and what torch.fx traces with stands for a tensor that may need a gradient.
-    if not isinstance(input, torch.Tensor) or (input.requires_grad and torch.is_grad_enabled()):
-        return input.copy_(function(input.clone(), **parameters))
-    return function(input, out=input, **parameters)
+class _Activation:
+    """A module that gives the function its input, and its own attributes as parameters."""
+
+    _function: ClassVar[Any]
+    _attributes: ClassVar[Mapping[str, str]] = {}
+    """The module's attribute for each parameter of the function."""
+    _fixed: ClassVar[Mapping[str, float]] = {}
+
+    def _parameters_of_function(self) -> dict[str, Any]:
+        return {**self._fixed, **{name: getattr(self, own) for name, own in self._attributes.items()}}
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
+        return self._function(input, **self._parameters_of_function())
 
 
-class ReLU(torch.nn.ReLU):
+class _InPlace(_Activation):
+    """A module that leaves its result in the input's own memory if that is asked for."""
+
+    inplace: bool
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
+        parameters = self._parameters_of_function()
+        if not self.inplace:
+            return self._function(input, **parameters)
+        # Backward needs what the input was; and what torch.fx traces with stands for a tensor that may need a gradient.
+        if not isinstance(input, torch.Tensor) or (input.requires_grad and torch.is_grad_enabled()):
+            return input.copy_(self._function(input.clone(), **parameters))
+        return self._function(input, out=input, **parameters)
+
+
+class ReLU(_InPlace, torch.nn.ReLU):
     """``torch.nn.ReLU(inplace=False)``: ``max(0, x)``."""
 
     _function = wrap(OPERATORS["relu"])
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return _activated(self, input)
 
-
-class LeakyReLU(torch.nn.LeakyReLU):
+class LeakyReLU(_InPlace, torch.nn.LeakyReLU):
     """``torch.nn.LeakyReLU(negative_slope=0.01, inplace=False)``: x where x >= 0, ``negative_slope * x`` elsewhere."""
 
     _function = wrap(OPERATORS["leaky_relu"])
-
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return _activated(self, input, alpha=self.negative_slope)
+    _attributes: ClassVar[Mapping[str, str]] = {"alpha": "negative_slope"}
 
 
 class PReLU(torch.nn.PReLU):
@@ -120,167 +134,125 @@ class PReLU(torch.nn.PReLU):
         return self.computed(input, self.weight)
 
 
-class ELU(torch.nn.ELU):
+class ELU(_InPlace, torch.nn.ELU):
     """``torch.nn.ELU(alpha=1.0, inplace=False)``: x where x >= 0, ``alpha * (exp(x) - 1)`` elsewhere."""
 
     _function = wrap(OPERATORS["elu"])
-
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return _activated(self, input, alpha=self.alpha)
+    _attributes: ClassVar[Mapping[str, str]] = {"alpha": "alpha"}
 
 
-class CELU(torch.nn.CELU):
+class CELU(_InPlace, torch.nn.CELU):
     """``torch.nn.CELU(alpha=1.0, inplace=False)``: x where x >= 0, ``alpha * (exp(x / alpha) - 1)`` elsewhere."""
 
     _function = wrap(OPERATORS["celu"])
-
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return _activated(self, input, alpha=self.alpha)
+    _attributes: ClassVar[Mapping[str, str]] = {"alpha": "alpha"}
 
 
-class SELU(torch.nn.SELU):
+class SELU(_InPlace, torch.nn.SELU):
     """``torch.nn.SELU(inplace=False)``: ELU, scaled so that the mean and the variance of activations persist."""
 
     _function = wrap(OPERATORS["selu"])
-
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return _activated(self, input, alpha=SELU_ALPHA, gamma=SELU_SCALE)
+    _fixed: ClassVar[Mapping[str, float]] = {"alpha": SELU_ALPHA, "gamma": SELU_SCALE}
 
 
-class GELU(torch.nn.GELU):
+class GELU(_Activation, torch.nn.GELU):
     """``torch.nn.GELU(approximate="none")``: ``x / 2 * (1 + erf(x / sqrt(2)))``, or with ``"tanh"`` its approximation."""
 
     _function = wrap(OPERATORS["gelu"])
-
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return self._function(input, approximate=self.approximate)
+    _attributes: ClassVar[Mapping[str, str]] = {"approximate": "approximate"}
 
 
-class QuickGELU(torch.nn.Module):
+class QuickGELU(_Activation, torch.nn.Module):
     """The GELU of CLIP: ``x / (1 + exp(-1.702 * x))``."""
 
     _function = wrap(OPERATORS["swish"])
-
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return self._function(input, alpha=1.702)
+    _fixed: ClassVar[Mapping[str, float]] = {"alpha": 1.702}
 
 
-class ClippedGELU(torch.nn.Module):
+class ClippedGELU(_Activation, torch.nn.Module):
     """``ClippedGELU(min, max)``: ``min(max(GELU(x), min), max)``, rounded once."""
 
     _function = wrap(OPERATORS["clipped_gelu"])
+    _attributes: ClassVar[Mapping[str, str]] = {"min": "min", "max": "max"}
 
     def __init__(self, min: float, max: float) -> None:  # noqa: A002
         super().__init__()
         self.min, self.max = min, max
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return self._function(input, min=self.min, max=self.max)
-
     def extra_repr(self) -> str:
         return f"min={self.min}, max={self.max}"
 
 
-class SiLU(torch.nn.SiLU):
+class SiLU(_InPlace, torch.nn.SiLU):
     """``torch.nn.SiLU(inplace=False)``: ``x / (1 + exp(-x))``."""
 
     _function = wrap(OPERATORS["swish"])
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return _activated(self, input)
 
-
-class Mish(torch.nn.Mish):
+class Mish(_InPlace, torch.nn.Mish):
     """``torch.nn.Mish(inplace=False)``: ``x * tanh(log(1 + exp(x)))``."""
 
     _function = wrap(OPERATORS["mish"])
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return _activated(self, input)
 
-
-class Softplus(torch.nn.Softplus):
+class Softplus(_Activation, torch.nn.Softplus):
     """``torch.nn.Softplus(beta=1.0, threshold=20.0)``: ``log(1 + exp(beta * x)) / beta``, x where beta * x > threshold."""
 
     _function = wrap(formulas.softplus)
-
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return self._function(input, beta=self.beta, threshold=self.threshold)
+    _attributes: ClassVar[Mapping[str, str]] = {"beta": "beta", "threshold": "threshold"}
 
 
-class Softsign(torch.nn.Softsign):
+class Softsign(_Activation, torch.nn.Softsign):
     """``torch.nn.Softsign()``: ``x / (1 + abs(x))``."""
 
     _function = wrap(OPERATORS["softsign"])
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return self._function(input)
 
-
-class Tanh(torch.nn.Tanh):
+class Tanh(_Activation, torch.nn.Tanh):
     """``torch.nn.Tanh()``: the hyperbolic tangent."""
 
     _function = wrap(OPERATORS["tanh"])
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return self._function(input)
 
-
-class Sigmoid(torch.nn.Sigmoid):
+class Sigmoid(_Activation, torch.nn.Sigmoid):
     """``torch.nn.Sigmoid()``: ``1 / (1 + exp(-x))``."""
 
     _function = wrap(OPERATORS["sigmoid"])
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return self._function(input)
 
-
-class LogSigmoid(torch.nn.LogSigmoid):
+class LogSigmoid(_Activation, torch.nn.LogSigmoid):
     """``torch.nn.LogSigmoid()``: ``-log(1 + exp(-x))``."""
 
     _function = wrap(OPERATORS["log_sigmoid"])
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return self._function(input)
 
-
-class Hardtanh(torch.nn.Hardtanh):
+class Hardtanh(_InPlace, torch.nn.Hardtanh):
     """``torch.nn.Hardtanh(min_val=-1.0, max_val=1.0, inplace=False)``: ``min(max(x, min_val), max_val)``."""
 
     _function = wrap(formulas.hardtanh)
-
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return _activated(self, input, min=self.min_val, max=self.max_val)
+    _attributes: ClassVar[Mapping[str, str]] = {"min": "min_val", "max": "max_val"}
 
 
-class ReLU6(torch.nn.ReLU6):
+class ReLU6(_InPlace, torch.nn.ReLU6):
     """``torch.nn.ReLU6(inplace=False)``: ``min(max(x, 0), 6)``."""
 
     _function = wrap(formulas.hardtanh)
-
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return _activated(self, input, min=self.min_val, max=self.max_val)
+    _attributes: ClassVar[Mapping[str, str]] = {"min": "min_val", "max": "max_val"}
 
 
-class Hardsigmoid(torch.nn.Hardsigmoid):
+class Hardsigmoid(_InPlace, torch.nn.Hardsigmoid):
     """``torch.nn.Hardsigmoid(inplace=False)``: ``min(max(x + 3, 0), 6) / 6``."""
 
     _function = wrap(formulas.hardsigmoid)
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return _activated(self, input)
 
-
-class Hardswish(torch.nn.Hardswish):
+class Hardswish(_InPlace, torch.nn.Hardswish):
     """``torch.nn.Hardswish(inplace=False)``: ``x * min(max(x + 3, 0), 6) / 6``."""
 
     _function = wrap(OPERATORS["hard_swish"])
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return _activated(self, input)
 
-
-class HardMish(torch.nn.Module):
+class HardMish(_InPlace, torch.nn.Module):
     """``HardMish(inplace=False)``: ``x / 2 * min(max(x + 2, 0), 2)``."""
 
     _function = wrap(OPERATORS["hard_mish"])
@@ -289,44 +261,32 @@ class HardMish(torch.nn.Module):
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return _activated(self, input)
 
-
-class Hardshrink(torch.nn.Hardshrink):
+class Hardshrink(_Activation, torch.nn.Hardshrink):
     """``torch.nn.Hardshrink(lambd=0.5)``: 0 where -lambd <= x <= lambd, x elsewhere."""
 
     _function = wrap(formulas.hardshrink)
-
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return self._function(input, lambd=self.lambd)
+    _attributes: ClassVar[Mapping[str, str]] = {"lambd": "lambd"}
 
 
-class Softshrink(torch.nn.Softshrink):
+class Softshrink(_Activation, torch.nn.Softshrink):
     """``torch.nn.Softshrink(lambd=0.5)``: x - lambd where x > lambd, x + lambd where x < -lambd, 0 elsewhere."""
 
     _function = wrap(formulas.softshrink)
-
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return self._function(input, lambd=self.lambd)
+    _attributes: ClassVar[Mapping[str, str]] = {"lambd": "lambd"}
 
 
-class Tanhshrink(torch.nn.Tanhshrink):
+class Tanhshrink(_Activation, torch.nn.Tanhshrink):
     """``torch.nn.Tanhshrink()``: ``x - tanh(x)``."""
 
     _function = wrap(OPERATORS["tanhshrink"])
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return self._function(input)
 
-
-class Threshold(torch.nn.Threshold):
+class Threshold(_InPlace, torch.nn.Threshold):
     """``torch.nn.Threshold(threshold, value, inplace=False)``: x where x > threshold, ``value`` elsewhere."""
 
     _function = wrap(formulas.threshold)
-
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return _activated(self, input, threshold=self.threshold, value=self.value)
+    _attributes: ClassVar[Mapping[str, str]] = {"threshold": "threshold", "value": "value"}
 
 
 class GLU(torch.nn.GLU):
