@@ -1,7 +1,7 @@
 """The second oracle for tables: MPFR's values of the standards' formulas, rounded here by search among all numbers of a type.
 
 Nothing of Ogive computes here but the table that is compared. ``python -m tests.golden.table_oracle FILE`` compares every entry of
-every operator of one tensor, and writes how many there are and how many differ.
+every operator of one tensor that FILE has not yet, and writes how many there are and how many differ.
 """
 
 from __future__ import annotations
@@ -168,14 +168,18 @@ def compared(operator: str, kind: str, how: str) -> tuple[int, int]:
 
 
 def main() -> None:
-    """Compare all; ``FILE`` is the table that is written."""
+    """Compare all; ``FILE`` is the table, to which rows are added."""
+    path = Path(sys.argv[1])
+    known = path.read_text(encoding="utf-8").splitlines()[1:] if path.exists() else []
+    there = {tuple(line.split(",")[:3]): line for line in known}
     lines = ["operator,dtype,how,entries,disagreements"]
-    for operator, kind, how in cases():  # a minute
-        count, wrong = compared(operator, kind, how)
-        lines.append(f"{operator},{kind},{how},{count},{wrong}")
-        if wrong:
-            print(lines[-1], flush=True)
-    Path(sys.argv[1]).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for case in cases():
+        if case not in there:
+            count, wrong = compared(*case)
+            there[case] = ",".join([*case, str(count), str(wrong)])
+            print(there[case], flush=True)
+        lines.append(there[case])
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

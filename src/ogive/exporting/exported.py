@@ -227,7 +227,11 @@ def with_accuracy(what: Any, accuracy: str | None, *, in_float: bool) -> Any:
         raise ParameterError(message("ogive.export", what_is, "operators with accuracy"))
     op, values = found
     contract = accuracy or op.accuracy
-    chosen = op.under(IN_FLOAT if contract == "fast" and in_float else contract)
+    if contract == "fast" and in_float:
+        contract = IN_FLOAT
+    if contract == op.accuracy:
+        return what
+    chosen = op.under(contract)
     return chosen.bind(**values) if values else chosen
 
 

@@ -97,6 +97,7 @@ def table_of(
         raise ParameterError(
             message(subject, "accuracy is 'fast'", "'exact' with form table: entries are rounded right")
         )
+    op = op.base
     parameters = {**bound, **with_choices(op, choices)}
     kind = _kind(op, dtype)
     is_quantised = kind.name in QUANTISED
