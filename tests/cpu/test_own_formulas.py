@@ -10,8 +10,10 @@ import pytest
 import ogive
 from ogive import formula as f
 from ogive.accuracy.ulp import error_in_ulp
+from ogive.backends.target import runnable_targets
 from ogive.catalog import OPERATORS
 from ogive.dtypes import element_type
+from ogive.runtime.kernels import make_ufunc
 
 SPECIAL = np.array(
     [
@@ -412,3 +414,22 @@ def _power_of_c(x, y):
     except ValueError:  # C has infinities where Python has an error
         is_odd = y % 2 == 1
         return math.nan if x else math.copysign(math.inf, x) if is_odd else math.inf
+
+
+@pytest.mark.parametrize("target", runnable_targets())
+def test_a_number_that_is_not_equal_to_zero_may_lie_on_both_sides_of_it(target):
+    """Kernels in pairs of float32 take what a comparison says of an operand: an equality says nothing of other elements."""
+    x = np.linspace(-9, 9, 700, dtype=np.float32)
+    wide = x.astype(np.float64)
+    for formula, right in (
+        (lambda x: ogive.logaddexp(0, x), np.logaddexp(0, wide)),
+        (lambda x: -ogive.logaddexp(x, 0), -np.logaddexp(0, wide)),
+        (lambda x: np.where(np.equal(x, 0), 0.5, np.exp(-abs(x))), np.exp(-abs(wide))),
+        (
+            lambda x: np.where(np.equal(0, x), 0.5, np.where(x < 0, 3 * x, np.exp(x))),
+            np.where(wide < 0, 3 * wide, np.exp(wide)),
+        ),
+    ):
+        op = ogive.operator(types=["float32"])(formula)
+        found = make_ufunc("chosen", op.program(op.signatures[0]), runnable_targets()[target])(x)
+        assert np.array_equal(found, right.astype(np.float32))

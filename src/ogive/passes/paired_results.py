@@ -456,6 +456,8 @@ def _ramp(root: Expression) -> tuple[Expression, Expression] | None:
 
 def _known(condition: Expression) -> tuple[dict[Expression, Interval], dict[Expression, Interval]]:
     """Where a comparison with zero says that an operand lies: where it holds, and elsewhere."""
+    if condition.operation not in (ops.LESS, ops.LESS_EQUAL):
+        return {}, {}
     a, b = condition.operands
     if a.operation is ops.CONSTANT and a.attribute == 0:
         above, below = Interval(SMALLEST, math.inf), Interval(-math.inf, 0.0)
