@@ -7,6 +7,7 @@ Enclosures evaluate the definitions; they are compared with the same words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -251,3 +252,73 @@ def test_enclosures_of_a_formula_contain_the_value_of_its_definition(name: str, 
             slack = abs(right) * mpfr(2) ** -290 if gmpy2.is_finite(right) else 0
             outside += not low <= right + slack or not right - slack <= high
     assert outside == 0
+
+
+# ---- what docstrings state
+
+
+#: Operators whose docstring states a definition by cases, in words, by a root of which MPFR has no exponent, or by parameters
+#: that are named as functions.
+IN_WORDS = frozenset(
+    {
+        "cbrt",
+        "clamp",
+        "clipped_gelu",
+        "copysign",
+        "elu",
+        "erf",
+        "erfinv",
+        "heaviside",
+        "leaky_relu",
+        "mod",
+        "relu_grad",
+        "selu",
+        "shrink",
+        "sign",
+    }
+    | {"sparse_plus", "thresholded_relu", "trunc", "xielu", "isfinite", "isinf", "isnan"}
+)
+
+#: The words of docstrings, in MPFR's.
+WORDS = {
+    **{name: getattr(gmpy2, name) for name in ("acos", "asin", "atan", "atan2", "cos", "exp", "floor", "ceil", "log")},
+    **{name: getattr(gmpy2, name) for name in ("log2", "sin", "sqrt", "tan", "tanh", "acosh", "asinh", "atanh", "erf")},
+    "round": gmpy2.rint,
+    "gelu": FORMULAS["gelu"],
+    "max": max,
+    "min": min,
+    "abs": abs,
+}
+
+
+def stated(name: str) -> str:
+    """The formula that the first sentence of an operator's docstring has."""
+    first = (OPERATORS[name].function.__doc__ or "").strip().partition("\n\n")[0]
+    return re.sub(r"(\d) ([a-z])", r"\1 * \2", " ".join(first.split("``")[1].split()))
+
+
+@pytest.mark.parametrize("count", [40, pytest.param(1000, marks=pytest.mark.matrix())])
+@pytest.mark.parametrize("name", [name for name in OF_NUMBERS if name not in IN_WORDS])
+def test_the_docstring_states_the_definition(name: str, count: int) -> None:
+    """The formula of the docstring, the oracle's and, by the test above, the catalogue's have one value, near zero and far out."""
+    tensors, formula = OF_NUMBERS[name]
+    op = OPERATORS[name]
+    values = {p.name: p.default for p in op.numeric_parameters if not p.is_required} | required(name)
+    compiled = compile(stated(name), name, "eval")
+    rng = np.random.default_rng(len(name) + 11)
+    compared = 0
+    for _ in range(count):
+        operands = [
+            float(np.float32(rng.choice([-1, 1]) * 2.0 ** rng.choice([rng.uniform(-140, 0), rng.uniform(-3, 5.3)])))
+            for _ in range(tensors)
+        ]
+        with gmpy2.context(LONG):
+            names = {key: mpfr(float(np.float32(value))) for key, value in values.items()}
+            names |= dict(zip(op.tensors, map(mpfr, operands), strict=False))
+            found, right = eval(compiled, {"__builtins__": {}}, WORDS | names), formula(*map(mpfr, operands))
+            if gmpy2.is_nan(right) or not gmpy2.is_finite(right):
+                assert gmpy2.is_nan(found) == gmpy2.is_nan(right), operands
+                continue
+            compared += 1
+            assert abs(found - right) <= abs(right) * mpfr(2) ** -200, operands
+    assert compared
