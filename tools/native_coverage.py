@@ -31,11 +31,13 @@ TESTS = [
     ),
     *(
         f"tests/cpu/test_{name}.py"
-        for name in ["operator", "failing_memory", "third_level", "jax", "fast_path", "wheel_kernels"]
+        for name in ["operator", "failing_memory", "third_level", "jax", "fast_path", "wheel_kernels", "many_threads"]
     ),
     "tests/torch/test_short_calls.py",
     "tests/onnx/test_memory_limit.py",
     "tests/onnx/test_many_axes.py",
+    "tests/onnx/test_rows.py",
+    "tests/engine/test_many_operands.py",
 ]
 
 Counts = dict[int, int]

@@ -142,26 +142,25 @@ print(found())
 
 @pytest.mark.parametrize("share", ["slice(1 << 17)", "slice(1 << 17, None)"], ids=["caller", "worker"])
 def test_undecided_elements_without_memory_to_gather_them(shim, share):
-    """Heaps of gathered elements, lists of those that wait for code, and tables of equal ones: each is computed in another way."""
+    """Heaps of gathered elements, lists of those that wait for code, tables of equal ones. A formula is new in each child."""
     code = f"""
 ogive.set_num_threads(2)
 x = np.zeros(1 << 18, np.float32)
-x[{share}] = np.linspace(87, 88, 1 << 17, dtype=np.float32)  # no other kernel than the first decides many of these
-f = ogive.operator(lambda t: t * ogive.sigmoid(t * 1.375))
-with ogive.threads(1):
-    right = f(x)
-
+x[{share}] = np.linspace(87, 88, 1 << 17, dtype=np.float32)
 def work(n):
-    g = f if n % 2 else ogive.operator(lambda t: t * ogive.sigmoid(t * 1.375))
-    g(x[:1])
-    shim.shim_arm(ctypes.c_long(n // 2), ctypes.c_long(1))
+    f = ogive.operator(lambda t: t * ogive.sigmoid(t * (1.375 + n / 64)))
+    f(x[:1])
+    found = None
+    shim.shim_arm(ctypes.c_long(n), ctypes.c_long(1))
     try:
-        g(x)
+        found = f(x)
     except MemoryError:
         pass
     shim.shim_disarm()
-    return not np.array_equal(g(x), right)
-print(set(in_children(24, work)))
+    with ogive.threads(1):
+        right = f(x)
+    return not (np.array_equal(f(x), right) and (found is None or np.array_equal(found, right)))
+print(set(in_children(12, work)))
 """
     assert run(shim, code) == (0, "{0}", "")
 
