@@ -22,6 +22,13 @@ PROLOGUE = """
     c = Constant <value_ints = [16000000]> ()  j = Expand(z, c)  l = Unsqueeze(j, o)  r = Not(q)
     w = Constant <value = double[1, 16] {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0}> ()
 """
+#: Arrays of a GiB and more that Expand makes of one element, so that they take no memory themselves.
+_BYTES = "s = Constant <value_ints = [1, 4, 16384, 16384]> ()  e = Expand(x, s)  "
+_FLOATS = "b = Constant <value_float = 0.5> ()  s = Constant <value_ints = [16384, 16384]> ()  e = Expand(b, s)  "
+_MORE = "b = Constant <value_float = 0.5> ()  s = Constant <value_ints = [40000, 40000]> ()  e = Expand(b, s)  "
+_CHANNELS = "b = Constant <value_float = 0.5> ()  s = Constant <value_ints = [1, 4, 8192, 8192]> ()  e = Expand(b, s)  "
+_COLUMN = "b = Constant <value_float = 0.5> ()  s = Constant <value_ints = [300000000, 1]> ()  e = Expand(b, s)  "
+_SCORES = _FLOATS + "k = Constant <value_ints = [16384]> ()  t = Expand(z, k)  "
 NODES = {
     "OneHot": "d = Constant <value_int = 1073741824> ()  i = Cast <to = 3> (f)  y = OneHot(z, d, i)",
     "OneHot of float indices": "d = Constant <value_int = 268435456> ()  k = Constant <value_float = 1.0> ()  y = OneHot(k, d, f)",
@@ -55,6 +62,44 @@ NODES = {
     "DequantizeLinear": "s = Constant <value_float = 1.0> ()  y = DequantizeLinear(a, s)",
     "ArgMax": "h = Cast <to = 1> (a)  y = ArgMax(h)",
     "ReduceSum": "h = Cast <to = 11> (a)  y = ReduceSum(h)",
+    "DepthToSpace": _BYTES + "y = DepthToSpace <blocksize = 2> (e)",
+    "SpaceToDepth": _BYTES + "y = SpaceToDepth <blocksize = 2> (e)",
+    "SoftmaxCrossEntropyLoss": _SCORES + 'y = SoftmaxCrossEntropyLoss <reduction = "none"> (e, t)',
+    "SoftmaxCrossEntropyLoss, probabilities": _SCORES + "v2, y = SoftmaxCrossEntropyLoss(e, t)",
+    "NegativeLogLikelihoodLoss": 'k = Constant <value_ints = [1, 4, 16384, 8192]> ()  b = Constant <value_float = 0.5> ()  e = Expand(b, k)  k2 = Constant <value_ints = [1, 16384, 8192]> ()  t = Expand(z, k2)  y = NegativeLogLikelihoodLoss <reduction = "none"> (e, t)',
+    "Softmax": _FLOATS + "y = Softmax(e)",
+    "LogSoftmax": _FLOATS + "y = LogSoftmax <axis = 0> (e)",
+    "Hardmax": _FLOATS + "y = Hardmax(e)",
+    "LayerNormalization": _FLOATS
+    + "k = Constant <value_ints = [16384]> ()  c2 = Expand(b, k)  y = LayerNormalization(e, c2)",
+    "LpNormalization": _FLOATS + "y = LpNormalization(e)",
+    "DynamicQuantizeLinear": _MORE + "y, p1, p2 = DynamicQuantizeLinear(e)",
+    "CastLike": _FLOATS + "d = Constant <value = double[1] {0.0}> ()  y = CastLike(e, d)",
+    "Split": _FLOATS + "y, y2 = Split <axis = 1, num_outputs = 2> (e)",
+    "Dropout": _MORE + "y2, y = Dropout(e)",
+    "Relu": _FLOATS + "y = Relu(e)",
+    "Where": _FLOATS + "q2 = Constant <value = bool[1] {1}> ()  y = Where(q2, e, b)",
+    "IsInf": _MORE + "y = IsInf(e)",
+    "Mod": _FLOATS + "y = Mod <fmod = 1> (e, b)",
+    "BitShift": 'u = Constant <value = uint32[1] {1}> ()  s = Constant <value_ints = [16384, 16384]> ()  e = Expand(u, s)  y = BitShift <direction = "LEFT"> (e, u)',
+    "ArgMin": "b = Constant <value_float = 0.5> ()  s = Constant <value_ints = [150000000, 1]> ()  e = Expand(b, s)  y = ArgMin <axis = 1> (e)",
+    "ReduceLogSumExp": _COLUMN + "o2 = Constant <value_ints = [1]> ()  y = ReduceLogSumExp(e, o2)",
+    "ReduceMax": _COLUMN + "o2 = Constant <value_ints = [1]> ()  y = ReduceMax(e, o2)",
+    "TopK of columns": _FLOATS + "k = Constant <value_ints = [16384]> ()  y, i = TopK <axis = 0> (e, k)",
+    "Reshape of a transposed array": _BYTES
+    + "t = Transpose <perm = [3, 2, 1, 0]> (e)  k = Constant <value_ints = [-1]> ()  y = Reshape(t, k)",
+    "Flatten": _BYTES + "t = Transpose(e)  y = Flatten(t)",
+    "Sum of many": _FLOATS + f"y = Sum({', '.join(['e'] * 70)})",
+    "GroupNormalization": _CHANNELS
+    + "k = Constant <value_floats = [1.0, 1.0, 1.0, 1.0]> ()  y = GroupNormalization <num_groups = 2> (e, k, k)",
+    "InstanceNormalization": _CHANNELS
+    + "k = Constant <value_floats = [1.0, 1.0, 1.0, 1.0]> ()  y = InstanceNormalization(e, k, k)",
+    "BatchNormalization": _CHANNELS
+    + "k = Constant <value_floats = [1.0, 1.0, 1.0, 1.0]> ()  y = BatchNormalization(e, k, k, k, k)",
+    "MeanVarianceNormalization": _CHANNELS + "y = MeanVarianceNormalization(e)",
+    "BlackmanWindow": "k = Constant <value_int = 536870912> ()  y = BlackmanWindow(k)",
+    "HannWindow": "k = Constant <value_int = 536870912> ()  y = HannWindow <output_datatype = 11> (k)",
+    "AffineGrid": "k = Constant <value_ints = [1, 1, 16384, 16384]> ()  g2 = Constant <value = float[1, 2, 3] {1.0, 0.0, 0.0, 0.0, 1.0, 0.0}> ()  y = AffineGrid(g2, k)",
     "Transpose": "t = Transpose(m)  u = Identity(t)  y = Concat <axis = 0> (" + ", ".join(["u"] * 11) + ")",
 }
 
