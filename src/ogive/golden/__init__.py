@@ -7,6 +7,7 @@ Decimal('0.46211715726000975850')
 `exact`, `ulp` and `vectors` are also names of `ogive`.
 """
 
+from ogive.golden.gate_rounding import gated, roundings_of
 from ogive.golden.specification import Expected, Specification, of_operator
 from ogive.golden.values import exact, ulp
 from ogive.golden.vectors import Case, Vectors, make, regimes, vectors
@@ -17,9 +18,11 @@ __all__ = [
     "Specification",
     "Vectors",
     "exact",
+    "gated",
     "make",
     "of_operator",
     "regimes",
+    "roundings_of",
     "ulp",
     "vectors",
 ]
