@@ -123,6 +123,27 @@ def test_replace():
     assert type(ogive_torch.replace(torch.nn.Mish())) is nn.Mish
 
 
+def test_a_second_replace_says_what_is_there():
+    model = ogive_torch.replace(torch.nn.Sequential(torch.nn.GELU(), torch.nn.Linear(2, 2), torch.nn.ReLU()))
+    assert repr(model.ogive_report).startswith("replaced 2 of 2 modules")
+    report = ogive_torch.replace(model).ogive_report
+    assert repr(report) == "replaced 0 of 0 modules\n2 Ogive's already"
+    assert report.already == ("0", "2")
+
+
+def test_names_of_other_libraries_lead_to_a_module_or_a_function():
+    for name, hint in (
+        ("Swish", "Use SiLU"),
+        ("SquaredReLU", "Use the function ogive.torch.squared_relu in a module of your own"),
+        ("ReLU2", "Use the function ogive.torch.relu2 in a module of your own"),
+        ("Softmox", "Did you mean Softmax?"),
+        ("MultiheadAttention", "Use torch.nn.MultiheadAttention"),
+    ):
+        with pytest.raises(AttributeError) as raised:
+            getattr(nn, name)
+        assert str(raised.value) == f"module 'ogive.torch.nn' has no attribute {name!r}. {hint}"
+
+
 def test_replace_leaves_subclasses_alone():
     class Mine(torch.nn.ReLU):
         pass

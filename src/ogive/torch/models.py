@@ -40,12 +40,16 @@ class Replacements:
     """Calls of torch's functions. With ``functional=True`` it counts those that Ogive computed, run by run. Without, it
     has those that were found in the code of ``forward``, and are torch's."""
     functional: bool
+    already: tuple[str, ...] = ()
+    """The places of modules that were Ogive's before."""
 
     def __repr__(self) -> str:
         count, left = (sum(len(row.places) for row in rows) for rows in (self.replaced, self.left))
         lines = [f"replaced {count} of {count + left} modules"]
         lines += [f"  {len(row.places)} {row.name} by {row.note}" for row in self.replaced]
         lines += [f"left {len(row.places)} {row.name}: {row.note}" for row in self.left]
+        if self.already:
+            lines.append(f"{len(self.already)} Ogive's already")
         calls = ", ".join(f"{name} {times}" for name, times in self.calls.most_common())
         if self.functional:
             lines.append(f"calls of functions that Ogive computed so far: {calls or 'none'}")
@@ -94,20 +98,20 @@ def replace(model: Any, *, accuracy: str | None = None, functional: bool = False
     known: dict[torch.nn.Module, torch.nn.Module] = {}  # a module that stands in two places does so afterwards
     rows: dict[tuple[bool, str, str], list[str]] = {}
     kinds: dict[type, None] = {}
-    is_there = False
+    already: list[str] = []
 
     def replaced(module: torch.nn.Module, place: str) -> torch.nn.Module:
-        nonlocal is_there
         if module in known:
             return known[module]
         kind = type(module)
         name = own.get(kind)
-        is_there = is_there or name is not None
         made: torch.nn.Module | str | None = None
         if name is not None and accuracy is not None:
             made = getattr(ours, name).__new__(getattr(ours, name))
             made.__dict__.update(module.__dict__)
-        elif name is None and (looks := set(looked_for(module))):
+        elif name is not None:
+            already.append(place)
+        elif looks := set(looked_for(module)):
             is_left = not normalisations and not looks.isdisjoint(NORMALISATIONS)
             made = "normalisations=True replaces it" if is_left else replacement(module, ours)
         if isinstance(made, torch.nn.Module):
@@ -140,9 +144,13 @@ def replace(model: Any, *, accuracy: str | None = None, functional: bool = False
             calls += calls_in(kind)
     each = [(was, ModulesOfClass(name, note, tuple(places))) for (was, name, note), places in rows.items()]
     report = Replacements(
-        tuple(row for was, row in each if was), tuple(row for was, row in each if not was), calls, functional
+        tuple(row for was, row in each if was),
+        tuple(row for was, row in each if not was),
+        calls,
+        functional,
+        tuple(already),
     )
     found.__dict__["ogive_report"] = report
-    if not (report.replaced or is_there or functional):
+    if not (report.replaced or already or functional):
         warnings.warn(f"ogive.torch.replace: nothing was replaced. {report!r}", UserWarning, stacklevel=2)
     return found

@@ -26,6 +26,7 @@ import torch
 from torch import Tensor
 
 from ogive.catalog import OPERATORS
+from ogive.catalog.aliases import ALIASES, by_name
 from ogive.errors import UnsupportedError, message, suggestion
 from ogive.torch import formulas
 from ogive.torch.tensor_functions import wrap
@@ -471,8 +472,20 @@ def under(accuracy: str, module: str) -> dict[str, type[torch.nn.Module]]:
 def __getattr__(name: str) -> Any:
     if name in ("exact", "fast"):  # loaded when they are used
         return import_module(f"{__name__}.{name}")
-    way_out = f"Use torch.nn.{name}" if hasattr(torch.nn, name) else suggestion(name, __all__)
+    way_out = f"Use torch.nn.{name}" if hasattr(torch.nn, name) else _hint(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + (f". {way_out}" if way_out else ""))
+
+
+def _hint(name: str) -> str:
+    """The module of the operator that is called so, or its function; else what looks alike."""
+    joined = {known.replace("_", ""): known for known in (*ALIASES, *OPERATORS)}
+    found = by_name(joined.get(name.lower(), name))
+    if found is None or name.lower() in map(str.lower, __all__):
+        return suggestion(name, __all__)
+    modules = [
+        own for own in __all__ if hasattr(torch.nn, own) and globals()[own]._function.operator.base is found[0].base
+    ]
+    return f"Use {modules[0]}" if modules else f"Use the function ogive.torch.{found[1]} in a module of your own"
 
 
 def __dir__() -> list[str]:
