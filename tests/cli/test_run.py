@@ -302,6 +302,7 @@ def test_help_says_what_a_model_takes(ogive, model):  # noqa: F811
     assert "This model, model.onnx:" in lines
     assert "--input x=FILE.npy float32[N]" in lines
     assert "output b bool[N]" in lines
+    assert out.index("This model") < out.index("Options:")
     assert "This model" not in ogive("run", "-h")[1]
     model.write_bytes(b"\xff" * 50)
     status, out, _ = ogive("run", str(model), "--help")

@@ -279,8 +279,13 @@ class ModelCommand(click.Command):
         ctx.meta["arguments"] = list(args)
         return super().parse_args(ctx, args)
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        super().format_epilog(ctx, formatter)
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The model first: its inputs are what was asked for."""
+        self._format_model(ctx, formatter)
+        super().format_options(ctx, formatter)
+
+    @staticmethod
+    def _format_model(ctx: click.Context, formatter: click.HelpFormatter) -> None:
         suffixes = ".onnx", ".json"
         paths = [Path(word) for word in ctx.meta.get("arguments", ()) if word.lower().endswith(suffixes)]
         for path in [path for path in paths if path.is_file()][:1]:
