@@ -15,7 +15,12 @@ __all__ = ["UNMEASURED", "Errors", "errors", "measured"]
 #: Operators whose float32 results of the fast contract differ from the exact ones, by an error that is in no row.
 UNMEASURED = frozenset(
     [
+        "average",
+        "binary_cross_entropy_with_logits",
+        "clamped_swiglu",
+        "clipped_gelu",
         "cross_entropy",
+        "dyt",
         "expm1",
         "fast_gelu",
         "gelu_tanh",
@@ -28,6 +33,7 @@ UNMEASURED = frozenset(
         "quick_gelu",
         "rms_normalization",
         "softcap",
+        "sum",
         "softmax",
         "softmin",
         "standardize",

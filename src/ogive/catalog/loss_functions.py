@@ -35,7 +35,7 @@ def binary_cross_entropy_with_logits(x: Any, target: Any) -> Any:
 
 @operator(constraints={"delta": NOT_NEGATIVE})
 def huber_loss(x: Any, target: Any, *, delta: Any = 1.0) -> Any:
-    """Square of a small difference d, and a line beyond: ``d**2 / 2`` where abs(d) <= delta, ``delta * (abs(d) - delta / 2)``.
+    """Square of a small difference d, and a line beyond: ``d**2 / 2`` where abs(d) <= delta, ``delta * (abs(d) - delta / 2)`` elsewhere.
 
     Special cases (target = 0): nan -> nan; 0 -> 0; -0 -> 0; inf -> inf; -inf -> inf; 1 -> 0.5; 3 -> 2.5; smallest -> 0;
     -smallest -> 0.

@@ -203,7 +203,7 @@ def sparsemax(x: Any) -> Any:
 
 @row_operator(reduces=True, left_out=(0.0, None))
 def sum(x: Any) -> Any:
-    """Sum of a row: ``x[0] + x[1] + ...``, rounded once. 0 of an empty row.
+    """Sum of a row: ``sum(x)``, rounded once. 0 of an empty row.
 
     A row is the last axis unless ``axis`` says another; ``axis=None`` is the whole array, as numpy.sum has it by default.
 
