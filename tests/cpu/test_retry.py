@@ -150,6 +150,39 @@ def test_levels_are_counted():
     assert row[2:6] == (x.size, *(int((x > later).sum()) for later in LATER))
 
 
+def test_results_that_come_again_are_those_of_their_operands_and_parameters():
+    """Infinities, NaN, zeros and constants are looked up from the second batch on, for each parameter by itself."""
+    special = np.float32([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 3.25])
+    for name in ("squareplus", "xielu", "logit", "tanhshrink", "swiglu"):
+        op = ogive.catalog.OPERATORS[name]
+        defaults = {p.name: p.default for p in op.numeric_parameters}
+        for choice in (defaults, {key: 0.5 * value for key, value in defaults.items()}, defaults):
+            with np.errstate(all="ignore"):
+                one_by_one = np.concatenate(
+                    [op(*[special[i : i + 1]] * op.inputs, **choice) for i in range(special.size)]
+                )
+                for order in (np.repeat(np.arange(7), 700), np.arange(4900) % 7):
+                    found = op(*[special[order]] * op.inputs, **choice)
+                    assert np.array_equal(found.view(np.uint32), one_by_one[order].view(np.uint32)), (name, choice)
+
+
+def test_an_exception_leaves_nothing_to_be_looked_up():
+    failing = [True]
+
+    def decide(operands, _):
+        if failing[0]:
+            raise ZeroDivisionError
+        return (operands[0] * float(FACTORS[3]),)
+
+    f = make_ufunc("f", replace(chain(retried=False), decide=decide))
+    x = np.full(3000, 12, np.float32)
+    with pytest.raises(ZeroDivisionError):
+        f(x)
+    failing[0] = False
+    for _ in range(3):
+        assert (f(x) == 12 * FACTORS[3]).all()
+
+
 @pytest.mark.parametrize("both", [False, True])
 def test_fused_steps_are_retried_together(both):
     """As often as one of them has a retry; of a step without one the kernel computes again."""

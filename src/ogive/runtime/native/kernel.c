@@ -1,6 +1,8 @@
 /* A kernel: an operator for one combination of element types, compiled when it is first needed. */
 #include "native.h"
 
+#include <stdlib.h>
+
 #include <structmember.h>
 #include "../../backends/floating_point.h"
 
@@ -352,6 +354,7 @@ static void kernel_dealloc(PyObject *object) {
     Py_CLEAR(((OgiveKernel *)object)->columns);
     Py_CLEAR(((OgiveKernel *)object)->last);
     Py_CLEAR(((OgiveKernel *)object)->decide);
+    free(((OgiveKernel *)object)->remembered);
     Py_CLEAR(((OgiveKernel *)object)->name);
     type->tp_free(object);
     Py_DECREF(type);

@@ -159,6 +159,8 @@ typedef struct OgiveKernel {
     /* For a row-wise kernel whose results depend on no order: its code for rows that are the columns of a matrix. */
     struct OgiveKernel *columns;
     PyObject *decide;  /* of a repair: computes what it could not decide (see repair.c) */
+    struct ogive_remembered *remembered; /* what it has decided last; NULL until it has */
+    atomic_flag is_looked_into;          /* by a thread; others then ask Python */
     PyObject *name;    /* that of the first ufunc of it */
     ogive_counts counts;
     PyObject *code;    /* the Code that the functions lie in */
@@ -273,8 +275,9 @@ void ogive_end_tiles(ogive_call *call, ogive_heap *found, _Bool streams);
 void ogive_compute_pieces(ogive_call *call, void *const *pointers, ogive_pieces *pieces, _Bool streams, npy_intp tail[2]);
 /* The code of the kernel's repair; NULL where it cannot be had, which the call will say. */
 ogive_kernel_function ogive_repair_function(ogive_call *call, OgiveKernel *repair);
-/* The results that the repair left open: `elements` of every operand and result, one after the other, and where in the mask. */
-void ogive_decide(ogive_call *call, const OgiveKernel *repair, char *const *buffers, const npy_intp *elements);
+/* The results that the repair left open: `elements` of every operand and result, one after the other, and where in the mask.
+ * Returns whether they are decided. */
+int ogive_decide(ogive_call *call, const OgiveKernel *repair, char *const *buffers, const npy_intp *elements);
 /* Counts elements that a kernel with a repair computes. */
 void ogive_count(OgiveKernel *kernel, npy_intp elements);
 /* Sets the exception of the call, if there was one. */

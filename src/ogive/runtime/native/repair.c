@@ -138,9 +138,10 @@ static int take(PyObject *answer, char *const *results, const npy_intp *itemsize
     return 0;
 }
 
-void ogive_decide(ogive_call *call, const OgiveKernel *repair, char *const *buffers, const npy_intp *elements) {
+int ogive_decide(ogive_call *call, const OgiveKernel *repair, char *const *buffers, const npy_intp *elements) {
+    int is_decided = 0;
     if (repair->decide == NULL || atomic_load(&call->failure) != NULL) {
-        return;
+        return 0;
     }
     const int inputs = repair->inputs, outputs = repair->outputs - 1;
     PyGILState_STATE lock = ogive_enter_python();
@@ -163,6 +164,8 @@ void ogive_decide(ogive_call *call, const OgiveKernel *repair, char *const *buff
         }
         if (answer == NULL || take(answer, buffers + inputs, repair->itemsizes + inputs, outputs, elements + inputs) < 0) {
             keep_failure(call);
+        } else {
+            is_decided = 1;
         }
         Py_XDECREF(answer);
         Py_XDECREF(before);
@@ -172,6 +175,7 @@ void ogive_decide(ogive_call *call, const OgiveKernel *repair, char *const *buff
     }
     ogive_leave_python(lock);
     ogive_pool_end_orphan();
+    return is_decided;
 }
 
 /* ---- the repair ------------------------------------------------------------------------------ */
@@ -303,8 +307,131 @@ static npy_intp keep_first_marks(const OgiveKernel *repair, char *const *buffers
     return gone;
 }
 
-/* Has Python decide what the repair flagged of a batch. Threads with small stacks call this: 6 KiB lie elsewhere. */
-static void decide_elements(ogive_call *call, const OgiveKernel *repair, char *const *buffers, npy_intp count) {
+/* ---- what was decided last ---------------------------------------------------------------------- */
+
+/* A repair takes up to 35 ns an element, and Python 40 us a batch. Infinities, NaN, zeros and constants come again in each batch of an
+ * array: the results of such elements are kept here, and neither is asked again. Entries lie at a place by their hash, and the
+ * last one stays. In the child of a fork the flag may stay set: then nothing is looked up any more, and nothing else changes. */
+#define REMEMBERED 512
+#define MOST_KEPT 3 /* operands, results and parameters of an entry */
+
+typedef struct {
+    int is_used;
+    int is_of_python; /* whether Python decided it */
+    uint64_t operands[MOST_KEPT], results[MOST_KEPT];
+    double parameters[MOST_KEPT];
+} remembered_type;
+
+struct ogive_remembered {
+    remembered_type entries[REMEMBERED];
+};
+
+static int may_remember(const ogive_call *call, const OgiveKernel *repair) {
+    return repair->inputs <= MOST_KEPT && repair->outputs - 1 <= MOST_KEPT && call->loop->parameter_count <= MOST_KEPT;
+}
+
+static inline uint64_t bits_of(const char *from, npy_intp size) {
+    uint64_t bits = 0;
+    copy_element((char *)&bits, from, size);
+    return bits;
+}
+
+/* The entry where an element's results are, or would be; and its operands. */
+static inline remembered_type *entry_of(const ogive_call *call, const OgiveKernel *repair, char *const *buffers, npy_intp i,
+                                        uint64_t operands[MOST_KEPT], int *is_it) {
+    uint64_t hash = 0;
+    for (int k = 0; k < repair->inputs; ++k) {
+        const npy_intp size = repair->itemsizes[k];
+        operands[k] = bits_of(buffers[k] + i * size, size);
+        hash = (hash ^ operands[k]) * 0x9E3779B97F4A7C15u;
+        hash ^= hash >> 29;
+    }
+    remembered_type *entry = &repair->remembered->entries[hash % REMEMBERED];
+    int same = entry->is_used;
+    for (int k = 0; same && k < repair->inputs; ++k) {
+        same = entry->operands[k] == operands[k];
+    }
+    for (int k = 0; same && k < call->loop->parameter_count; ++k) {
+        same = memcmp(&entry->parameters[k], &call->loop->parameters[k], sizeof(double)) == 0;
+    }
+    *is_it = same;
+    return entry;
+}
+
+/* Puts known results of gathered elements into place, and moves the others together. Returns how many these are; `asked` counts the
+ * known ones that Python decided. */
+static npy_intp recall(const ogive_call *call, OgiveKernel *repair, ogive_heap *found, int64_t *asked) {
+    if (!may_remember(call, repair) || atomic_flag_test_and_set_explicit(&repair->is_looked_into, memory_order_acquire)) {
+        return found->count;
+    }
+    npy_intp left = repair->remembered == NULL ? found->count : 0;
+    for (npy_intp i = 0; repair->remembered != NULL && i < found->count; ++i) {
+        uint64_t operands[MOST_KEPT];
+        int is_it;
+        const remembered_type *entry = entry_of(call, repair, found->buffers, i, operands, &is_it);
+        for (int k = 0; is_it && k < repair->outputs - 1; ++k) {
+            const npy_intp size = repair->itemsizes[repair->inputs + k];
+            copy_element(found->results[repair->inputs + k] + found->places[i] * size, (const char *)&entry->results[k], size);
+        }
+        for (int k = 0; !is_it && k < repair->inputs; ++k) {
+            const npy_intp size = repair->itemsizes[k];
+            copy_element(found->buffers[k] + left * size, found->buffers[k] + i * size, size);
+        }
+        found->places[left] = found->places[i];
+        left += !is_it;
+        *asked += is_it && entry->is_of_python;
+    }
+    atomic_flag_clear_explicit(&repair->is_looked_into, memory_order_release);
+    return left;
+}
+
+static int is_repeated(const OgiveKernel *repair, char *const *buffers, npy_intp i) {
+    for (int k = 0; i > 0 && k < repair->inputs; ++k) {
+        const npy_intp size = repair->itemsizes[k];
+        if (bits_of(buffers[k] + i * size, size) != bits_of(buffers[k] + (i - 1) * size, size)) {
+            return 0;
+        }
+    }
+    return i > 0;
+}
+
+/* Keeps what Python has decided of a batch, and what is there twice in a row, as far as there are places. */
+static void remember(const ogive_call *call, OgiveKernel *repair, char *const *buffers, npy_intp count) {
+    const char *mask = buffers[repair->inputs + repair->outputs - 1];
+    if (!may_remember(call, repair) || atomic_flag_test_and_set_explicit(&repair->is_looked_into, memory_order_acquire)) {
+        return;
+    }
+    if (repair->remembered == NULL) {
+        repair->remembered = calloc(1, sizeof *repair->remembered);
+    }
+    npy_intp kept = 0;
+    for (npy_intp i = 0; repair->remembered != NULL && kept < REMEMBERED && i < count; ++i) {
+        uint64_t operands[MOST_KEPT];
+        int is_it;
+        if (mask[i] == 0 && !is_repeated(repair, buffers, i)) {
+            continue;
+        }
+        remembered_type *entry = entry_of(call, repair, buffers, i, operands, &is_it);
+        if (is_it) {
+            continue;
+        }
+        entry->is_used = 1;
+        entry->is_of_python = mask[i] != 0;
+        memcpy(entry->operands, operands, (size_t)repair->inputs * sizeof *operands);
+        for (int k = 0; k < call->loop->parameter_count; ++k) {
+            entry->parameters[k] = call->loop->parameters[k];
+        }
+        for (int k = 0; k < repair->outputs - 1; ++k) {
+            const npy_intp size = repair->itemsizes[repair->inputs + k];
+            copy_element((char *)&entry->results[k], buffers[repair->inputs + k] + i * size, size);
+        }
+        kept += 1;
+    }
+    atomic_flag_clear_explicit(&repair->is_looked_into, memory_order_release);
+}
+
+/* Has Python decide what the repair flagged of a batch; whether it has. Threads with small stacks call this: 6 KiB lie elsewhere. */
+static int decide_elements(ogive_call *call, OgiveKernel *repair, char *const *buffers, npy_intp count) {
     uint16_t *const first = malloc(3 * OGIVE_MOST_GATHERED * sizeof *first); /* NULL: Python is asked about each */
     npy_intp elements[OGIVE_MAX_OPERANDS + 1];
     const int operands = repair->inputs + repair->outputs;
@@ -313,7 +440,7 @@ static void decide_elements(ogive_call *call, const OgiveKernel *repair, char *c
     }
     const npy_intp gone = first == NULL ? 0 : keep_first_marks(repair, buffers, count, first, first + OGIVE_MOST_GATHERED);
     atomic_fetch_add_explicit(&call->kernel->counts.asked, gone, memory_order_relaxed);
-    ogive_decide(call, repair, buffers, elements);
+    const int is_decided = ogive_decide(call, repair, buffers, elements);
     for (npy_intp i = 0; gone > 0 && i < count; ++i) {
         for (int k = repair->inputs; first[i] != i && k < operands - 1; ++k) {
             const npy_intp size = repair->itemsizes[k];
@@ -321,6 +448,7 @@ static void decide_elements(ogive_call *call, const OgiveKernel *repair, char *c
         }
     }
     free(first);
+    return is_decided;
 }
 
 /* ---- the chain of kernels -------------------------------------------------------------------- */
@@ -501,6 +629,16 @@ static void empty_heap(const level *work, ogive_heap *found) {
         return;
     }
     ogive_counts *counts = &call->kernel->counts;
+    if (!ogive_is_retry(next, work->kernel)) {
+        const npy_intp all = found->count;
+        int64_t asked = 0;
+        found->count = recall(call, next, found, &asked);
+        atomic_fetch_add_explicit(&counts->repaired, all - found->count, memory_order_relaxed);
+        atomic_fetch_add_explicit(&counts->asked, asked, memory_order_relaxed);
+        if (found->count == 0) {
+            return;
+        }
+    }
     const npy_intp count = found->count, padded = (count + next->block - 1) / next->block * next->block;
     const ogive_kernel_function function = atomic_load_explicit(&next->function, memory_order_acquire);
     found->count = 0;
@@ -514,8 +652,9 @@ static void empty_heap(const level *work, ogive_heap *found) {
     } else {
         atomic_fetch_add_explicit(&counts->repaired, count, memory_order_relaxed);
         function((void *const *)found->buffers, padded, call->loop->parameters, 2 * padded, NULL);
-        if (count > 0 && memchr(found->buffers[next->inputs + next->outputs - 1], 1, (size_t)count) != NULL) {
-            decide_elements(call, next, found->buffers, count);
+        const int is_open = memchr(found->buffers[next->inputs + next->outputs - 1], 1, (size_t)count) != NULL;
+        if (!is_open || decide_elements(call, next, found->buffers, count)) {
+            remember(call, next, found->buffers, count);
         }
     }
     if (work->streams) {
