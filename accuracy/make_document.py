@@ -148,13 +148,17 @@ def coverage(report: ErrorReport) -> str:
 
 
 def worst_float64(reports: dict[tuple[str, str], ErrorReport]) -> str:
-    """The operators whose results are not all the nearest numbers, with their largest errors."""
+    """The operators of float64 whose results are not all the nearest numbers, with their largest errors."""
     found = [
         report for (_, dtype), report in reports.items() if dtype == "float64" and report.worst > GOALS["float64"][""]
     ]
     found.sort(key=lambda report: report.worst)
-    return "Rows have no test yet; beyond half a unit are " + ", ".join(
-        f"{title(report)} ({units(report.worst)})" for report in found
+    if not found:
+        return "In float64 no result beyond half a unit was found, of elements and of rows."
+    return (
+        "In float64 beyond half a unit are "
+        + ", ".join(f"{title(report)} ({units(report.worst)})" for report in found)
+        + "."
     )
 
 

@@ -67,7 +67,7 @@ class Reduction:
 
     kind: str
     """One of REDUCTIONS, or what goes with the one before it, of the same value: ``row_lost`` is the sum of the magnitudes
-    that a sum lost, ``row_rest`` what a product has beside its leading word. Integers have ``whole_sum`` and the like.
+    that both words of a sum lost, ``row_rest`` what a product has beside its leading word. Integers have ``whole_sum`` and the like.
     """
     value: Expression
     """The reduced node."""

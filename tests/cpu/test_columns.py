@@ -14,6 +14,7 @@ from ogive.dtypes import element_type
 from ogive.engine.computation import make_ufunc
 from ogive.engine.row_formulas import reduction
 from ogive.passes.fuse_rows import fuse_rows
+from ogive.passes.lower import lower
 from ogive.row_operator import row_operator
 from ogive.runtime import kernels, wheel_kernels
 from ogive.runtime.kernels import make_ufunc as ufunc_of
@@ -169,12 +170,14 @@ def test_the_kernel_of_columns_is_used(monkeypatch):
 
 def test_what_depends_on_an_order_takes_no_columns():
     float64 = element_type("float64")
-    exact, ordered = reduction("sum", FLOAT32, FLOAT32).program, reduction("sum", float64, float64).program
+    exact = reduction("sum", FLOAT32, FLOAT32).program
+    ordered = lower(ogive.softmax.formula(), (FLOAT32,), (FLOAT32,), accuracy="fast")
     assert takes_columns(exact)
+    assert takes_columns(reduction("sum", float64, float64).program)
     assert not takes_columns(ordered)
     assert takes_columns(reduction("max", float64, float64).program)
     assert takes_columns(fuse_rows((FLOAT32,), (), [(exact, (0,)), (exact, (0,))], (1, 2)))
-    assert not takes_columns(fuse_rows((FLOAT32, float64), (), [(exact, (0,)), (ordered, (1,))], (2, 3)))
+    assert not takes_columns(fuse_rows((FLOAT32, FLOAT32), (), [(exact, (0,)), (ordered, (1,))], (2, 3)))
 
 
 def test_the_kernel_of_columns_comes_in_a_pack(tmp_path, monkeypatch):

@@ -93,7 +93,16 @@ MAY_IMPORT = {
         "_native",
     },
     "row_operator": {"containers", "expression", "operator", "signature", "_native"},
-    "accuracy": {"enclosure", "expression", "slope_forms", "limits", "operator", "reference", "row_operator"},
+    "accuracy": {
+        "enclosure",
+        "expression",
+        "slope_forms",
+        "limits",
+        "operator",
+        "reference",
+        "row_enclosure",
+        "row_operator",
+    },
     "peers": set(),
     "golden": {
         "limits",

@@ -18,6 +18,7 @@ from ogive.accuracy.ulp import error_in_ulp, float_type
 from ogive.dtypes import FLOAT_FORMATS, ElementType
 from ogive.operator import Operator
 from ogive.reference import evaluate, evaluate_exactly, to_long_double
+from ogive.row_enclosure import right_rows
 from ogive.row_operator import RowOperator
 
 __all__ = ["ROUNDS", "STEP", "begun", "changed_parameters", "fingerprint", "sample", "sample_rows", "sweep"]
@@ -147,6 +148,24 @@ def sample(
     return report
 
 
+#: Long double does not tell whether an error of more than this is one of half a unit.
+NEARLY_HALF = 0.5 - 2.0**-8
+
+
+def _judged_by_enclosures(
+    measured: _Measured, kind: ElementType, operands: Sequence[np.ndarray], results: np.ndarray, errors: np.ndarray
+) -> np.ndarray:
+    """The errors of results of rows: enclosures judge those of half a unit and more, which long double may have lost itself."""
+    errors = errors.copy()
+    for i in np.flatnonzero((errors > NEARLY_HALF).reshape(len(errors), -1).any(axis=1)):
+        row, own = errors[i : i + 1].reshape(-1), results[i : i + 1].reshape(-1)
+        wanted = np.flatnonzero(row > NEARLY_HALF).tolist()
+        right = np.array(right_rows(measured.root, [x[i].tolist() for x in operands], measured.numbers, kind, wanted))
+        is_nearest = right.astype(kind.numpy) == own[wanted]
+        row[wanted] = np.where(is_nearest, np.minimum(row[wanted], 0.5), np.maximum(row[wanted], np.nextafter(0.5, 1)))
+    return errors
+
+
 #: Lengths of rows, and widths of the normal distributions that they are drawn from.
 ROW_LENGTHS = (1, 2, 3, 7, 32, 100, 1000, 4096, 32768)
 ROW_WIDTHS = (0.1, 1.0, 4.0, 30.0)
@@ -184,9 +203,13 @@ def sample_rows(
         operands = [(generator.standard_normal(shape) * width).astype(kind.numpy) for _ in range(operator.inputs)]
         exact = evaluate(measured.root, operands, measured.numbers, dtype)
         result = measured.compute(*operands)
+        rows_of = operands
         if operator.reduces:  # the first element stands for its row
             operands, exact = [x[:, 0] for x in operands], np.broadcast_to(exact, shape)[:, 0]
-        report.add([x.ravel() for x in operands], result.ravel(), error_in_ulp(result, exact, kind).ravel())
+        errors = error_in_ulp(result, exact, kind)
+        if kind.bits == 64:
+            errors = _judged_by_enclosures(measured, kind, rows_of, result, errors)
+        report.add([x.ravel() for x in operands], result.ravel(), errors.ravel())
         left -= number * length
         progress(number * length)
     return report

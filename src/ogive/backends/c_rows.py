@@ -384,11 +384,23 @@ class _Found:
             f"const {kind} s{self.index} = {total} - {a};",
             f"const {kind} {off} = ({a} - ({total} - s{self.index})) + ({b} - s{self.index});",
         ]
-        if self.has_lost:
-            size = self.text.call("fabs_d", off)
-            lines.append(f"{lost} = {lost} + {f'({size} + {other[2]})' if len(other) > 1 else size};")
-        lines.append(f"{low} = {low} + {f'({off} + {other[1]})' if len(other) > 1 else off};")
+        if not self.has_lost:
+            lines.append(f"{low} = {low} + {f'({off} + {other[1]})' if len(other) > 1 else off};")
+            return [*lines, f"{a} = {total};"]
+        added, sizes = off, [lost]
+        if len(other) > 1:
+            added = f"l{self.index}"
+            lines.append(f"const {kind} {added} = {off} + {other[1]};")
+            sizes += [self._size_of_lost(off, other[1], added), other[2]]
+        rounded = f"r{self.index}"
+        lines.append(f"const {kind} {rounded} = {low} + {added};")
+        lines.append(f"{lost} = {' + '.join((*sizes, self._size_of_lost(low, added, rounded)))};")
+        lines.append(f"{low} = {rounded};")
         return [*lines, f"{a} = {total};"]
+
+    def _size_of_lost(self, a: str, b: str, total: str) -> str:
+        """The magnitude of what rounding lost of a sum of two."""
+        return self.text.call("fabs_d", f"ogive_lost_of({a}, {b}, {total})")
 
     def end(self, slot: int) -> list[str]:
         """The statements that join the lanes, and put what was found into the record."""

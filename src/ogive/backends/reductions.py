@@ -176,18 +176,30 @@ class Accumulator:
         total = e.binary("fadd", form, a[0], b[0])
         if len(a) == 1:
             return [total]
-        # TwoSum, with the corrections summed beside it.
-        t = e.binary("fsub", form, total, a[0])
-        lost_a = e.binary("fsub", form, a[0], e.binary("fsub", form, total, t))
-        lost = e.binary("fadd", form, lost_a, e.binary("fsub", form, b[0], t))
-        magnitudes = [e.call("fabs", form, lost)] if len(a) == 3 else []
+        lost = self._lost(form, a[0], b[0], total)
+        if len(a) == 2:  # TwoSum, with the corrections summed beside it
+            for more in b[1:2]:
+                lost = e.binary("fadd", form, lost, more)
+            return [total, e.binary("fadd", form, a[1], lost)]
+        # And beside these the magnitudes of what their own sum loses.
+        sizes = [a[2]]
         for more in b[1:2]:
-            lost = e.binary("fadd", form, lost, more)
-        for magnitude in magnitudes:
-            for more in b[2:]:
-                magnitude = e.binary("fadd", form, magnitude, more)
-            magnitudes = [e.binary("fadd", form, a[2], magnitude)]
-        return [total, e.binary("fadd", form, a[1], lost), *magnitudes]
+            both = e.binary("fadd", form, lost, more)
+            sizes.append(e.call("fabs", form, self._lost(form, lost, more, both)))
+            lost = both
+        low = e.binary("fadd", form, a[1], lost)
+        sizes.append(e.call("fabs", form, self._lost(form, a[1], lost, low)))
+        size = sizes[0]
+        for more in (*sizes[1:], *b[2:]):
+            size = e.binary("fadd", form, size, more)
+        return [total, low, size]
+
+    def _lost(self, form: Format, a: str, b: str, total: str) -> str:
+        """The part of a sum of two that rounding lost."""
+        e = self.e
+        t = e.binary("fsub", form, total, a)
+        lost_a = e.binary("fsub", form, a, e.binary("fsub", form, total, t))
+        return e.binary("fadd", form, lost_a, e.binary("fsub", form, b, t))
 
     # ---- behind the loops
 

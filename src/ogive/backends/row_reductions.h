@@ -91,11 +91,18 @@ FUNCTION ogive_partial ogive_joined(enum ogive_reduction kind, ogive_partial a, 
     return high - high == 0.0 ? ogive_pair(high, low - (high - sum)) : ogive_pair(sum, 0.0);
 }
 
-/* The most that may be lost when two sums are joined, and more. */
-FUNCTION double ogive_lost_of(ogive_partial a, ogive_partial b, ogive_partial total) {
-    const double sum = a.high + b.high, t = sum - a.high;
-    const double lost = (a.high - (sum - t)) + (b.high - t);
-    return ogive_fabs_d(lost) + ogive_fabs_d(a.low) + ogive_fabs_d(b.low) + ogive_fabs_d(total.low);
+/* What rounding lost of a sum. */
+FUNCTION double ogive_lost_of(double a, double b, double sum) {
+    const double t = sum - a;
+    return (a - (sum - t)) + (b - t);
+}
+
+/* What is lost when two sums of two words are joined (ogive_joined), and more. */
+FUNCTION double ogive_lost_of_words(ogive_partial a, ogive_partial b, ogive_partial total) {
+    const double sum = a.high + b.high, lost = ogive_lost_of(a.high, b.high, sum);
+    const double lows = a.low + b.low, low = lost + lows;
+    const double rest = ogive_lost_of(sum, low, sum + low) - total.low;
+    return ogive_fabs_d(ogive_lost_of(a.low, b.low, lows)) + ogive_fabs_d(ogive_lost_of(lost, lows, low)) + 2.0 * ogive_fabs_d(rest);
 }
 
 /* The findings of a stage about the elements that follow, `next`, join those of those before, `total`. */
@@ -114,6 +121,6 @@ FUNCTION void ogive_join(const enum ogive_reduction *kinds, int reductions, ogiv
         if (kinds[r] == OGIVE_LOST) { /* and nothing is added to others: -0, and an integer of the same bits, stay */
             total[r].high += lost;
         }
-        lost = kinds[r] == OGIVE_SUM ? ogive_lost_of(before, next[r], total[r]) : 0.0;
+        lost = kinds[r] == OGIVE_SUM ? ogive_lost_of_words(before, next[r], total[r]) : 0.0;
     }
 }

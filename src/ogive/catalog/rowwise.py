@@ -44,8 +44,7 @@ def cross_entropy(x: Any, target: Any) -> Any:
 
     A target of integers with an axis less than ``x`` has labels, for NumPy's arrays and lists: a label stands for the
     distribution of a one and zeros. Where the target is 0, an element of -inf adds nothing; elsewhere it gives an infinity.
-    Rows of ``x`` that hold NaN or inf, and rows of -inf alone, give NaN. Results of float64 are within 2 units in the last
-    place, if no part of the target is negative; others may cancel.
+    Rows of ``x`` that hold NaN or inf, and rows of -inf alone, give NaN.
 
     Raises ParameterError for labels below 0 or beyond the row, ShapeError if rows and labels are not equally many.
 

@@ -26,6 +26,7 @@ __all__ = [
     "single_to_odd",
     "to_integer",
     "to_odd",
+    "to_subnormal",
     "upper_half",
     "with_zeros_below",
 ]
@@ -80,6 +81,29 @@ def to_odd(m: Arithmetic, high: Expression, low: Expression) -> Expression:
     zero = m.number(0.0)
     is_inexact = node(ops.OR, (m.less_(zero, low), m.less_(low, zero)), None, Format.BIT)
     return m.from_bits_(m.select_(is_inexact, odd, m.bits_(high)))
+
+
+def to_subnormal(m: Arithmetic, number: DoubleWord) -> Expression:
+    """A number with an exponent, rounded once to the fewer bits of a subnormal number."""
+    exponent = number.exponent
+    assert exponent is not None
+    number = m.renormalised(number)
+    rounded, back = m.scale_(number.high, exponent), m.neg_(exponent)
+    if number.low is None:
+        return rounded
+    # The second word counts beside a tie alone: it is less than a bit of the first.
+    rest, low = m.sub_(number.high, m.scale_(rounded, back)), m.low_part(number)
+    half = m.scale_(m.number(2.0**-1074), m.sub_(back, m.number(1.0)))
+    is_tie = m.equal_(half, m.abs_(rest))
+    same = m.equal_(*(m.copy_sign(DoubleWord(m.number(1.0)), part).high for part in (rest, low)))
+    rises = node(
+        ops.AND,
+        (is_tie, node(ops.AND, (same, m.not_(m.equal_(low, m.number(0.0)))), None, Format.BIT)),
+        None,
+        Format.BIT,
+    )
+    step = m.copy_sign(DoubleWord(m.number(2.0**-1074)), rest).high
+    return m.select_(rises, m.add_(rounded, step), rounded)
 
 
 def single_to_odd(m: Arithmetic, value: Expression) -> Expression:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,16 +20,15 @@ from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.machine import Machine
 from ogive.numerics.truths import both, either
 from ogive.passes.cost import usual_cost
+from ogive.passes.double_rows import DoubleRows, without_factors
 from ogive.passes.exact import parameters_in
-from ogive.passes.forms import with_forms
 from ogive.passes.identities import as_computed
 from ogive.passes.paired_results import paired_rows
 from ogive.passes.row_lowering import has_room
 from ogive.passes.row_numbers import CHOICES
 from ogive.passes.tested import SLACK_OF_RUNNING, agree, differ
-from ogive.passes.tested_rows import RowsInTwoWords, TestedRows, UnboundedError
+from ogive.passes.tested_rows import TestedRows, UnboundedError
 from ogive.program import MASK, DecideRow, Number, Program
-from ogive.slope_forms import with_slopes
 
 __all__ = [
     "decided_by_rows",
@@ -64,20 +63,56 @@ def rows_with_test(
     """The program of the first level for formulas over rows; None where none is needed or no bound is known."""
     if needs_no_bounds(roots):
         return None
-    if any(t.name == "float64" for t in (*inputs, *outputs)):
-        return None if reduces else _in_two_words(roots, tuple(inputs), tuple(outputs), parameter_count)
-    computed = as_computed(roots)
-    made = _over_rows(
-        computed, tuple(inputs), tuple(outputs), parameter_count, Bounded(Format.F64, Format.F32), reduces
-    )
+    rows = _Levels(as_computed(roots), tuple(inputs), tuple(outputs), parameter_count, reduces)
+    made = rows.first()
     if made is None or made.undecided is None:
         return made
-    types = made.inputs, made.outputs
-    if _over_rows(computed, *types, parameter_count, Bounded(Format.F64, is_of_rows=True), reduces) is None:
+    if rows.last() is None:
         return None
+    decide = row_decider(roots, made.inputs, made.outputs, reduces=reduces)
+    first = replace(made, repair=rows.repair, decide_row=decide)
+    if rows.are_doubles:
+        return first
+    before = paired_rows(rows.roots, first, reduces=reduces)
+    return replace(first, paired=before or _usual_rows(rows.roots, first, reduces=reduces))
 
-    def repair() -> Program:
-        found = _over_rows(computed, *types, parameter_count, Bounded(Format.F64, is_of_rows=True), reduces)
+
+@dataclass(frozen=True)
+class _Levels:
+    """The levels of formulas over rows."""
+
+    roots: Sequence[Expression]
+    inputs: tuple[ElementType, ...]
+    outputs: tuple[ElementType, ...]
+    parameter_count: int
+    reduces: bool
+
+    @property
+    def are_doubles(self) -> bool:
+        return any(t.name == "float64" for t in (*self.inputs, *self.outputs))
+
+    def first(self) -> Program | None:
+        """The program of the first level; of float64 that of the last one, where it alone knows a bound."""
+        if not self.are_doubles:
+            return self._made(self.roots, self._rows(Bounded(Format.F64, Format.F32)))
+        roots, required = without_factors(self.roots)
+        arithmetic = Bounded(Format.F64, is_long=False, of_doubles=True)
+        rows = DoubleRows(arithmetic, self.inputs, required, reduces=self.reduces)
+        return self._made(roots, rows) or self.last()
+
+    def last(self) -> Program | None:
+        """The program of the level before enclosures."""
+        if self.are_doubles:
+            arithmetic = Bounded(Format.F64, is_of_rows=True, of_doubles=True)
+            return self._made(self.roots, DoubleRows(arithmetic, self.inputs, reduces=self.reduces))
+        return self._made(self.roots, self._rows(Bounded(Format.F64, is_of_rows=True)))
+
+    def _rows(self, arithmetic: Bounded) -> TestedRows:
+        return TestedRows(arithmetic, self.inputs, parameters_in(self.inputs, self.outputs), reduces=self.reduces)
+
+    def repair(self) -> Program:
+        """The last level with a mask of what it leaves undecided."""
+        found = self.last()
         if found is None:  # what the first level finds, this does
             raise ValueError("exact: no repair of a formula over rows")
         undecided = found.undecided
@@ -86,7 +121,7 @@ def rows_with_test(
             if undecided is None
             else node(ops.CONVERT, (undecided,), None, Format.U8)
         )
-        of_row = {*found.row_operands, *({len(inputs) + len(outputs)} if reduces else ())}
+        of_row = {*found.row_operands, *({len(self.inputs) + len(self.outputs)} if self.reduces else ())}
         return replace(
             found,
             outputs=(*found.outputs, MASK),
@@ -95,9 +130,34 @@ def rows_with_test(
             row_operands=frozenset(of_row),
         )
 
-    first = replace(made, repair=repair, decide_row=row_decider(roots, made.inputs, made.outputs, reduces=reduces))
-    before = paired_rows(computed, first, reduces=reduces)
-    return replace(first, paired=before or _usual_rows(computed, first, reduces=reduces))
+    def _made(self, roots: Sequence[Expression], reals: TestedRows) -> Program | None:
+        """The program of one level; None where no bound is known or a kernel has no room."""
+        inputs, outputs = self.inputs, self.outputs
+        first = len(inputs) + len(outputs)
+        try:
+            stages = reals.reduce(roots, first)
+            if not has_room(stages):
+                return None
+            results, undecided = (reals.rows if self.reduces else reals).tested_shortly(roots, outputs)
+        except UnboundedError:
+            return None
+        undecided = reals.asked(undecided)
+        if undecided is not None and undecided.operation == ops.CONSTANT:
+            return None
+        scratch = tuple(value.format for stage in stages for _, value in stage.kept)
+        of_row = frozenset(range(len(inputs), first) if self.reduces else ())
+        return Program(
+            inputs,
+            outputs,
+            results,
+            stages,
+            scratch,
+            self.parameter_count,
+            None,
+            of_row,
+            undecided=undecided,
+            is_tested=True,
+        )
 
 
 class _UsualRows(TestedRows):
@@ -190,55 +250,6 @@ def decided_by_rows(made: Program, with_place: Callable[[], Program], *, reduces
         return replace(program, results=(*program.results, mask))
 
     return replace(made, undecided=always(made), repair=repair, is_tested=True)
-
-
-def _in_two_words(
-    roots: Sequence[Expression],
-    inputs: tuple[ElementType, ...],
-    outputs: tuple[ElementType, ...],
-    parameter_count: int,
-) -> Program | None:
-    """Float64 results of float64 rows, from double-word numbers without a test; None where their bound is not a small one."""
-    if any(t.name != "float64" for t in (*inputs, *outputs)):
-        return None
-    reals, computed = RowsInTwoWords(inputs), with_slopes(with_forms(roots))
-    try:
-        stages = reals.reduce(computed, len(inputs) + len(outputs))
-        results = tuple(map(reals.rounded, computed))
-    except UnboundedError:
-        return None
-    if not has_room(stages):
-        return None
-    scratch = tuple(value.format for stage in stages for _, value in stage.kept)
-    made = Program(inputs, outputs, results, stages, scratch, parameter_count)
-    return replace(made, decide_row=row_decider(roots, inputs, outputs, reduces=False))
-
-
-def _over_rows(
-    roots: Sequence[Expression],
-    inputs: tuple[ElementType, ...],
-    outputs: tuple[ElementType, ...],
-    parameter_count: int,
-    arithmetic: Bounded,
-    reduces: bool,
-) -> Program | None:
-    reals = TestedRows(arithmetic, inputs, parameters_in(inputs, outputs), reduces=reduces)
-    first = len(inputs) + len(outputs)
-    try:
-        stages = reals.reduce(roots, first)
-        if not has_room(stages):
-            return None
-        results, undecided = (reals.rows if reduces else reals).tested_shortly(roots, outputs)
-    except UnboundedError:
-        return None
-    undecided = reals.asked(undecided)
-    if undecided is not None and undecided.operation == ops.CONSTANT:
-        return None
-    scratch = tuple(value.format for stage in stages for _, value in stage.kept)
-    of_row = frozenset(range(len(inputs), first) if reduces else ())
-    return Program(
-        inputs, outputs, results, stages, scratch, parameter_count, None, of_row, undecided=undecided, is_tested=True
-    )
 
 
 def row_decider(

@@ -114,7 +114,7 @@ def lower(
         return untested_rows(rows, with_slopes(roots), results, parameter_count, reduces=reduces)
 
     made = made_for(outputs)
-    if not needs_no_bounds(roots) and all(t.name != "float64" for t in types):
+    if not needs_no_bounds(roots):
         made = decided_by_rows(made, lambda: made_for((*outputs, MASK)), reduces=reduces)
     return replace(made, decide_row=row_decider(roots, inputs, outputs, reduces=reduces))
 

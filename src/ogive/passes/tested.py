@@ -87,6 +87,8 @@ class TestedReals(RealLowering):
     m: Bounded
     #: Whether zeros whose sign nobody knows are undecided. Rows and float64 do not look at them.
     follows_signs = True
+    #: Second words that are next to nothing, and numbers next to zero: in no element type is that another number than zero.
+    little = beside_zero = NEXT_TO_NOTHING
 
     def __init__(
         self,
@@ -387,15 +389,19 @@ class TestedReals(RealLowering):
         Next to it lies what has a second word that is next to nothing. A number whose second word is not zero is no tie.
         """
         m = self.m
-        zero, little = m.number(0.0), m.number(side * NEXT_TO_NOTHING)
+        zero, little = m.number(0.0), m.number(math.copysign(self.little, side))
+        beside_zero = m.number(math.copysign(self.beside_zero, side))
         if beyond.high is zero and beyond.low is zero:
-            nearest = little, zero
+            nearest = beside_zero, zero
         else:
             is_zero, has_low = m.equal_(beyond.high, zero), m.not_(m.equal_(beyond.low, zero))
-            high = m.select_(is_zero, little, beyond.high)
+            high = m.select_(is_zero, beside_zero, beyond.high)
             nearest = high, m.select_(has_low, beyond.low, m.select_(is_zero, zero, little))
         lower, upper = (pair, nearest) if side > 0 else (nearest, pair)
-        tied = node(ops.AND, (m.equal_(lower[0], upper[0]), m.less_(lower[1], upper[1])), None, Format.BIT)
+        is_lower = (m.less_ if self.beside_zero else m.less_equal_)(
+            lower[1], upper[1]
+        )  # a zero may have the other sign
+        tied = node(ops.AND, (m.equal_(lower[0], upper[0]), is_lower), None, Format.BIT)
         is_wrong = node(ops.OR, (m.less_(lower[0], upper[0]), tied), None, Format.BIT)
         is_beyond = beyond.is_above if side > 0 else beyond.is_below
         if beyond.high.operation is not ops.CONSTANT:  # nothing lies beside an infinity, whose bits plus one are NaN's
@@ -500,7 +506,7 @@ def _unsigned(value: int) -> Expression:
 def agree(a: Expression, b: Expression) -> Expression:
     """Whether two results have the same bits."""
     if a.format.is_float:
-        form = {32: Format.I32, 16: Format.I16}[a.format.bits]
+        form = {64: Format.I64, 32: Format.I32, 16: Format.I16}[a.format.bits]
         a, b = (node(ops.BITCAST, (n,), None, form) for n in (a, b))
     return node(ops.EQUAL, (a, b), None, Format.BIT)
 

@@ -20,6 +20,7 @@ from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.elementary.error_function import TWO_OVER_ROOT_PI
 from ogive.numerics.elementary.propagation import bounded, rule_of
 from ogive.numerics.interval import EVERYTHING, Interval
+from ogive.numerics.rounded_results import to_subnormal
 from ogive.numerics.truths import both, either, except_where
 from ogive.passes.tested import ROUNDED_TWICE, TestedReals
 from ogive.passes.untested_elements import UntestedElements
@@ -101,7 +102,7 @@ class TestedDoubles(TestedReals, UntestedElements):
         if number.exponent is not None:
             is_tiny = m.less_(m.abs_(value), m.number(2.0**-1021))
             if self._splits_operands:
-                value = m.select_(is_tiny, self._rounded_to_subnormal(number), value)
+                value = m.select_(is_tiny, to_subnormal(m, number), value)
             elif not (reach is None and error.relative == 0) or self._has_factors(root):
                 doubt = either(doubt, is_tiny)  # it may have lost bits on the way
         if reach is None and error.relative == 0:
@@ -117,7 +118,7 @@ class TestedDoubles(TestedReals, UntestedElements):
         ends = [m.add_(number.high, end) for end in lows]
         differ = m.not_(m.equal_(*ends))
         if is_tiny is not None and self._splits_operands:
-            tiny_ends = [self._rounded_to_subnormal(replace(number, low=end, is_normal=False)) for end in lows]
+            tiny_ends = [to_subnormal(m, replace(number, low=end, is_normal=False)) for end in lows]
             crosses = both(m.less_equal_(ends[0], m.number(0.0)), m.less_equal_(m.number(0.0), ends[1]))
             crosses = except_where(crosses, m.keeps_sign(number)) or crosses
             differ_if_tiny = node(ops.OR, (m.not_(m.equal_(*tiny_ends)), crosses), None, Format.BIT)
@@ -150,23 +151,6 @@ class TestedDoubles(TestedReals, UntestedElements):
     def _has_factors(self, root: Expression) -> bool:
         """Whether a product of operands may underflow to zero."""
         return len(self._operands(root)) > 1
-
-    def _rounded_to_subnormal(self, number: DoubleWord) -> Expression:
-        """A number with an exponent, rounded once to the fewer bits of a subnormal number."""
-        m, exponent = self.m, number.exponent
-        assert exponent is not None
-        number = m.renormalised(number)
-        rounded, back = m.scale_(number.high, exponent), m.neg_(exponent)
-        if number.low is None:
-            return rounded
-        # The second word counts beside a tie alone: it is less than a bit of the first.
-        rest, low = m.sub_(number.high, m.scale_(rounded, back)), m.low_part(number)
-        half = m.scale_(m.number(2.0**-1074), m.sub_(back, m.number(1.0)))
-        is_tie = m.equal_(half, m.abs_(rest))
-        same = m.equal_(*(m.copy_sign(DoubleWord(m.number(1.0)), part).high for part in (rest, low)))
-        rises = both(is_tie, both(same, m.not_(m.equal_(low, m.number(0.0)))))
-        step = m.copy_sign(DoubleWord(m.number(2.0**-1074)), rest).high
-        return m.select_(rises, m.add_(rounded, step), rounded)
 
     def _loses_bits_of_small(self, root: Expression, number: DoubleWord) -> bool:
         """Whether small results have lost bits of the second word, or all."""

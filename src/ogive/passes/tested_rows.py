@@ -35,7 +35,6 @@ from ogive.numerics import ties
 from ogive.numerics.bound import EXACT, Beyond, Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.interval import Interval
 from ogive.numerics.rounded_results import upper_half
 from ogive.numerics.truths import both, either, except_where, nowhere
@@ -55,7 +54,7 @@ from ogive.passes.row_numbers import (
 from ogive.passes.tested import ROUNDED, TestedReals
 from ogive.program import Reduction, Stage, Summation, stored_operand
 
-__all__ = ["RowsInTwoWords", "TestedRows", "UnboundedError"]
+__all__ = ["TestedRows", "UnboundedError"]
 
 #: The sum of the losses of a lane's partial sums: its own sum is wrong by 2**-53 of itself for each of 2**11 elements of
 #: the lane in a segment, and for the joints of lanes and segments.
@@ -87,9 +86,6 @@ SHARE_OF_WEIGHTS = 2.0**-800
 #: Below all exponents of exponentials.
 BELOW_ALL = 2.0**800
 
-#: Numbers with such exponents are infinite or zero in float32 and in all shorter types.
-BEYOND_FLOAT32 = 300.0
-
 #: The exponent of the largest product that is used further, in float64.
 LARGEST_OF_PRODUCTS = 900.0
 
@@ -116,6 +112,9 @@ MOST_ELEMENTS = 2.0**62
 #: in ten thousand undecided.
 SMALL_SHARE = 2.0**-48
 
+#: The rest of a division of smaller numbers may underflow.
+SMALLEST_DIVIDEND = 2.0**-900
+
 #: Elements are divided by no smaller number.
 SMALLEST_DIVISOR = 2.0**-300
 
@@ -134,6 +133,10 @@ class TestedRows(RowLowering, TestedReals):
     """Reals over rows in float64, plain or with corrections, whose results come with a rounding test."""
 
     follows_signs = False
+    #: Numbers with larger exponents are infinite or zero in the results' types, of products that are results.
+    beyond_range = 300.0
+    #: Whether such products keep their powers of two apart.
+    keeps_powers = False
 
     def __init__(
         self, arithmetic: Bounded, inputs: tuple[ElementType, ...], parameters: Format, *, reduces: bool = False
@@ -233,11 +236,17 @@ class TestedRows(RowLowering, TestedReals):
         for number, kind in enumerate(self.inputs):
             if kind.is_float:
                 leaf = stored_operand(node(ops.INPUT, (), number, Format.NUMBER), self.inputs)
-                single = leaf if leaf.format is Format.F32 else node(ops.CONVERT, (leaf,), None, Format.F32)
-                terms.append(node(ops.SUBTRACT, (single, single), None, Format.F32))
+                own = leaf if leaf.format.bits >= 32 else node(ops.CONVERT, (leaf,), None, Format.F32)
+                terms.append(self._summed_difference(own))
         if terms:
-            total = reduce(lambda a, b: node(ops.ADD, (a, b), None, Format.F32), terms)
+            longest = max((term.format for term in terms), key=lambda form: form.bits)
+            terms = [t if t.format is longest else node(ops.CONVERT, (t,), None, longest) for t in terms]
+            total = reduce(lambda a, b: node(ops.ADD, (a, b), None, longest), terms)
             self.differences = self._new("row_sum", total, Summation.ROUGH)
+
+    def _summed_difference(self, operand: Expression) -> Expression:
+        """A number that is NaN for operands of which enclosures are not asked."""
+        return node(ops.SUBTRACT, (operand, operand), None, operand.format)
 
     def asked(self, undecided: Expression | None) -> Expression | None:
         """Where enclosures are asked: not in rows with an infinity or NaN, which have none."""
@@ -365,14 +374,13 @@ class TestedRows(RowLowering, TestedReals):
         number = self._new("row_product", factor)
         if self.m.extended:
             self._new("row_rest", factor)
-        most = LARGEST_OF_PRODUCTS if is_used else BEYOND_FLOAT32
+        most = LARGEST_OF_PRODUCTS if is_used else self.beyond_range
         found = product_of_row(m, number, most=most, has_rest=self.m.extended)
         assert found.exponent is not None
-        high, low = m.scale_(found.high, found.exponent), None
+        high, low = found.high, None
         if found.low is not None:
-            low = m.scale_(found.low, found.exponent)
-            is_word = m.not_(m.equal_(low, m.number(0.0)))  # zero plus a zero would lose its sign
-            total, low = m.two_sum(high, m.select_(m.is_finite_(high), low, m.number(0.0)))
+            is_word = m.not_(m.equal_(found.low, m.number(0.0)))  # zero plus a zero would lose its sign
+            total, low = m.two_sum(high, m.select_(m.is_finite_(high), found.low, m.number(0.0)))
             high = m.select_(is_word, total, high)
         each = PRODUCT_OF_TWO_WORDS if self.m.extended else PRODUCT_OF_ONE_WORD
         length = node(ops.ROW_LENGTH, (), None, Format.F64)
@@ -385,12 +393,25 @@ class TestedRows(RowLowering, TestedReals):
             in_range = m.less_(m.abs_(found.exponent), m.number(most))
             is_zero = m.equal_(found.high, m.number(0.0))
             doubt = either(doubt, m.not_(node(ops.OR, (in_range, is_zero), None, Format.BIT)))
-        bound = Bound(0.0, 0.0, absolute, doubt, None, 0.0, 2.0 ** (most + 1))
-        product = DoubleWord(high, low, low_is_number=False, error=bound)
+        product = DoubleWord(high, low, low_is_number=False, error=Bound(0.0, 0.0, absolute, doubt, None, 0.0, 4.0))
         if value.low is not None:
             product = self._with_parts(product, value.high, self.m.low_part(value), are_words=True)
         errors = self.m.total(value)
-        return product if errors is None else self._with_parts(product, value.high, errors, are_words=False)
+        if errors is not None:
+            product = self._with_parts(product, value.high, errors, are_words=False)
+        return self._times_power(product, found.exponent, most, is_used=is_used)
+
+    def _times_power(self, product: DoubleWord, exponent: Expression, most: float, *, is_used: bool) -> DoubleWord:
+        """A product with its power of two: results of float64 keep that apart until they are rounded."""
+        m = self.rows.m
+        largest = 2.0 ** min(most + 1, 1000.0)
+        error = replace(product.error, largest=largest)
+        found = replace(product, exponent=exponent, mantissa=Interval(-4.0, 4.0), error=error)
+        if not is_used and self.keeps_powers:
+            return found
+        absolute = None if error.absolute is None else m.scale_(error.absolute, exponent)
+        low = None if product.low is None else m.scale_(product.low, exponent)
+        return replace(product, high=m.scale_(product.high, exponent), low=low, error=replace(error, absolute=absolute))
 
     def _with_parts(self, product: DoubleWord, high: Expression, part: Expression, *, are_words: bool) -> DoubleWord:
         """The product of factors that have lower words, or may be wrong by so much.
@@ -482,7 +503,7 @@ class TestedRows(RowLowering, TestedReals):
             share = (relative + UNCOMPENSATED_SUM) * ROOM
             return m.two_sum(total, m.number(-1.0)), m.mul_(m.abs_(total), m.number(share))
         high, low = self._total(chosen, needs_lost=True)
-        absolute = m.mul_(self._found(len(self.made) - 1), m.number(SUM_OF_LOST))
+        absolute = m.mul_(self._found(len(self.made) - 1), m.number(ROOM))
         absolute = m.fma_(m.abs_(high), m.number(relative * ROOM), absolute) if relative else absolute
         less, rest = m.two_sum(high, m.number(-1.0))
         low_is_zero = m.equal_(low, m.number(0.0))
@@ -523,17 +544,20 @@ class TestedRows(RowLowering, TestedReals):
             return self._short_sum(operand, value, has_one_sign=has_one_sign)
         relative, absolute, static = 0.0, None, 0.0
         exactly = self.m.are_exact(value) if self.m.follows_zeros else None
-        needs_lost = self.m.extended and (exactly is not None or error.is_exact or not has_one_sign)
+        needs_lost = self.m.is_long and (exactly is not None or error.is_exact or not has_one_sign)
         parts = self._total(value.high, needs_lost=needs_lost, in_groups=not self.m.extended)
         if needs_lost:
             lost = self._found(len(self.made) - 1)
-            absolute = m.mul_(lost, m.number(SUM_OF_LOST))
+            absolute = m.mul_(lost, m.number(ROOM))
             if exactly is not None:
                 exactly = except_where(m.equal_(lost, m.number(0.0)), self._any(self._not(exactly)))
-        elif has_one_sign and self.m.follows_zeros:
+        elif has_one_sign and (self.m.follows_zeros or self.m.is_own):
             absolute = m.mul_(m.abs_(parts[0]), self._share_of_one_sign())
         elif has_one_sign:
             relative = SUM_OF_ONE_SIGN if self.m.extended else SUM_OF_GROUPS
+        elif self.m.is_own:
+            sizes = m.mul_(self._sizes(operand, value.high), m.number(ROOM_OF_ROUGH))
+            absolute = m.mul_(sizes, self._share_of_one_sign())
         else:  # the repair tells what is exact
             absolute = m.mul_(self._sizes(operand, value.high), m.number(SUM_OF_GROUPS * ROOM_OF_ROUGH))
         lies = SUM_OF_EXPONENTIALS if row_exponential(operand) else EVERY_SUM[interval.low >= 0, interval.high <= 0]
@@ -838,17 +862,26 @@ class TestedRows(RowLowering, TestedReals):
             return found
         exactly = m.where_exact_quotient(a, b)
         known = y.is_exact and b.low is None
-        if not known or x.relative or x.static or x.least < 2.0**-900 or b.interval.low < 0 or x.doubt is not None:
+        if not known or x.relative or x.static or b.interval.low < 0:
             exactly = either(exactly, found.error.exactly)
             return replace(found, error=replace(found.error, exactly=exactly))
+        zero, doubt = m.number(0.0), either(x.doubt, y.doubt)
+        if x.least < SMALLEST_DIVIDEND:  # what is left of smaller ones may underflow
+            size = m.abs_(a.high)
+            is_small = both(m.less_(zero, size), m.less_(size, m.number(SMALLEST_DIVIDEND)))
+            doubt = either(doubt, is_small)
         high = m.div_(a.high, b.high)
-        rest = m.fma_(m.neg_(high), b.high, a.high)
-        low = m.div_(m.add_(rest, m.low_part(a)), b.high)
+        rest, lost = m.two_sum(m.fma_(m.neg_(high), b.high, a.high), m.low_part(a))
+        low = m.div_(rest, b.high)
         absolute = m.mul_(m.abs_(low), m.number(2.0**-51))
+        is_exact = m.are_exact(a)
+        if is_exact is not None and m.follows_zeros:
+            left = m.fma_(m.neg_(low), b.high, rest)
+            exactly = either(exactly, both(is_exact, both(m.equal_(lost, zero), m.equal_(left, zero))))
         if x.absolute is not None:
             absolute = m.fma_(m.div_(x.absolute, b.high), m.number(ROOM), absolute)
         high, low = m.two_sum(high, m.select_(m.is_finite_(high), low, m.number(0.0)))
-        error = Bound(0.0, 0.0, absolute, y.doubt, None, 0.0, x.largest, exactly=exactly, beyond=found.error.beyond)
+        error = Bound(0.0, 0.0, absolute, doubt, None, 0.0, x.largest, exactly=exactly, beyond=found.error.beyond)
         return DoubleWord(high, low, interval=a.interval, low_is_number=False, error=error)
 
     def _above_threshold(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
@@ -946,73 +979,8 @@ def _long(value: int) -> Expression:
     return node(ops.CONSTANT, (), value, Format.U64)
 
 
-class RowsInTwoWords(TestedRows):
-    """Reals over rows of float64, in double-word numbers which are rounded without a test."""
-
-    def __init__(self, inputs: tuple[ElementType, ...]) -> None:
-        super().__init__(Bounded(Format.F64), inputs, Format.F64)
-
-    def rounded(self, root: Expression) -> Expression:
-        """The result, rounded before it is scaled by its power of two."""
-        m, number = self.m, self.number(root)
-        error = number.error
-        if not error.is_known or error.doubt is not None or error.absolute is not None:
-            raise UnboundedError
-        if error.relative > TWO_UNITS or error.static > NEXT_TO_NOTHING:
-            raise UnboundedError
-        return self._canonical(root, m.unscaled(m.renormalised(number)).high)
-
-    def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
-        """Both words: to compute exponentials again takes twice the time."""
-        summed = root.operands[0]
-        if not self._is_of_distance(summed):
-            return ()
-        value = self.m.unscaled(self.number(summed))
-        words = (value.high, self.m.low_part(value))
-        high, low = (node(ops.INPUT, (), place + i, word.format) for i, word in enumerate(words))
-        self.numbers[summed] = replace(value, high=high, low=low)
-        return words
-
-    def _sum(self, operand: Expression, value: DoubleWord) -> DoubleWord:
-        total = super()._sum(operand, value)
-        if self._is_of_distance(operand):
-            total = replace(total, interval=SUM_OF_EXPONENTIALS)
-        return self.m.finished(total, total.error)  # beside 1/2 what underflows is next to nothing
-
-    def _number(self, root: Expression) -> DoubleWord:
-        if not self._is_of_distance(root):
-            return super()._number(root)
-        m = self.m
-        a, b = (self.number(operand) for operand in root.operands[0].operands)
-        high, low = m.two_sum(a.high, m.neg_(b.high))
-        # An element that is clamped is too small to count, infinities included.
-        lowest = m.number(LOWEST_EXPONENT)
-        is_low = m.less_(high, lowest)
-        high, low = m.select_(is_low, lowest, high), m.select_(is_low, m.number(0.0), low)
-        lies = Interval(LOWEST_EXPONENT, 0.0)
-        distance = DoubleWord(high, low, interval=lies, error=Bound(least=SMALLEST, largest=-LOWEST_EXPONENT))
-        return bounded(EXP)(m, distance)
-
-    def _is_of_distance(self, root: Expression) -> bool:
-        """Whether this is an exponential of the distance from the largest element, or from the smallest."""
-        if root.operation != EXP or root.operands[0].operation != ops.SUBTRACT:
-            return False
-        a, b = root.operands[0].operands
-        element, found = (b, a) if a.operation == ops.ROW_MIN else (a, b)
-        if found.operation not in EXTREMES or found.operands[0] is not element:
-            return False
-        number = self.number(element)
-        return number.is_exact and number.error.is_exact
-
-
 #: The smallest normal numbers of 16 bits.
 SMALLEST_NORMAL = {Format.F16: 2.0**-14, Format.BF16: 2.0**-126}
-
-#: The known bound of the error of exponentials and their sum. It is proven; what they are found to be wrong by is far less.
-TWO_UNITS = 2.0**-52
-
-#: Exponentials of less are zero in float64, whatever is divided by.
-LOWEST_EXPONENT = -2048.0
 
 #: Where sums lie, of numbers that are not negative, and not positive.
 EVERY_SUM = {

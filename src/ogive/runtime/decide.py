@@ -218,19 +218,28 @@ class RowDecider:
     ) -> tuple[bytes, ...]:
         operands = [np.frombuffer(data, t.numpy) for data, t in zip(inputs, self.inputs, strict=True)]
         with np.errstate(all="ignore"):
-            is_finite = all(np.isfinite(row.astype(np.float64)).all() for row in operands)
-        if not is_finite or np.isnan(parameters).any() or not all(row.size for row in operands):
+            rows_of_floats = [row.astype(np.float64) for row in operands]
+        has_nan = any(np.isnan(row).any() for row in rows_of_floats)
+        if has_nan or np.isnan(parameters).any() or not all(row.size for row in operands):
             return tuple(outputs)
+        is_finite = all(np.isfinite(row).all() for row in rows_of_floats)
         key = tuple(inputs), parameters
         if key in self.known:
             return self.known[key]
         decide = self.make_decide()
         assert decide is not None
         rows = [
-            (row.astype(np.float64) if t.is_float else row).tolist()
-            for row, t in zip(operands, self.inputs, strict=True)
+            (real if t.is_float else row).tolist()
+            for row, real, t in zip(operands, rows_of_floats, self.inputs, strict=True)
         ]
-        wanted = np.flatnonzero(np.frombuffer(mask, np.uint8))
+        is_wanted = np.frombuffer(mask, np.uint8) != 0
+        if not is_finite:  # results that are not finite are IEEE arithmetic's
+            for data, kind in zip(outputs, self.outputs, strict=True):
+                if kind.is_float:
+                    is_wanted = is_wanted & np.isfinite(np.frombuffer(data, kind.numpy).astype(np.float64))
+        wanted = np.flatnonzero(is_wanted)
+        if not wanted.size:
+            return tuple(outputs)
         try:
             decided = decide(rows, parameters, wanted.tolist())
         except UnsupportedError:

@@ -581,7 +581,7 @@ static int is_in_place(const rows_context *context, intptr_t rows) {
 #define BYTES_OF_COLUMNS ((npy_intp)128 << 10)
 #define BYTES_OF_LONG_COLUMNS ((npy_intp)1 << 20) /* where whole segments are taken */
 
-/* Whether results are the same whatever the segments: sums and products of float64 have one order, and no test. */
+/* Whether results are the same whatever the segments: sums and products of the fast contract have one order, and no test. */
 static int takes_any_segments(const OgiveKernel *kernel) {
     const int reductions = ogive_reductions_of(kernel);
     for (int r = 0; r < reductions && kernel->repair == NULL; ++r) {
