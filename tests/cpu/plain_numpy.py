@@ -511,6 +511,8 @@ SCIPY_IN_FLOAT64 = {
     "erf": 4.0,
     "erfc": 20_000.0,
     "erfinv": 4.0,
+    "clipped_gelu": 20_000.0,
+    "derf": 20_000.0,
     "geglu": 20_000.0,
     "gelu": 20_000.0,
     "log_ndtr": 2_000.0,
