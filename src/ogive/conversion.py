@@ -63,8 +63,9 @@ def stored(values: np.ndarray, kind: ElementType, *, saturate: bool = True) -> n
     and infinities are infinities, or NaN in types without. Types that end in uz have no -0.
 
     >>> from ogive.dtypes import FLOATS_OF_8_BITS
-    >>> [stored(np.array([np.inf, -0.0]), FLOATS_OF_8_BITS["float8_e4m3fnuz"], saturate=s) for s in (True, False)]
-    [array([240, 0], dtype=float8_e4m3fnuz), array([nan, 0], dtype=float8_e4m3fnuz)]
+    >>> kind, x = FLOATS_OF_8_BITS["float8_e4m3fnuz"], np.array([np.inf, -0.0])
+    >>> [stored(x, kind, saturate=saturate).astype(float).tolist() for saturate in (True, False)]
+    [[240.0, 0.0], [nan, 0.0]]
     """
     if saturate and kind.is_float and kind.bits == 8:
         values = saturated(values, FLOAT_FORMATS[kind.name].largest)

@@ -722,3 +722,13 @@ def test_rows_of_ones_own_leave_elements_out():
 
 def _share(x):
     return x / f.row_sum(x)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_formula_may_ask_for_the_length_of_a_row_alone(dtype):
+    """Only kernels with a stage are told it: `x / row_count(x)` was infinite."""
+    share = ogive.row_operator(lambda x: x / ogive.formula.row_count(x))
+    x = np.array([[1, 2, 3, 4], [8, 0, -8, 4]], dtype)
+    assert share(x).tolist() == (x / 4).tolist() == share(x.T, axis=0).T.tolist()
+    slope = ogive.vjp(ogive.average)(np.array([3, 6], dtype), np.vstack([x[0]] * 2))
+    assert slope.tolist() == [[0.75] * 4, [1.5] * 4]

@@ -1167,9 +1167,9 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
         ),
         (
             "a new opset",
-            'change(lambda m: setattr(m.opset_import[0], "version", 29))',
+            'change(lambda m: setattr(m.opset_import[0], "version", 30))',
             "UnsupportedError",
-            "model: it imports opset 29; allowed: 1 to 28",
+            "model: it imports opset 30; allowed: 1 to 29. The installed onnx is older: pip install --upgrade onnx",
         ),
         (
             "no opset",

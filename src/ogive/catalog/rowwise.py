@@ -95,7 +95,7 @@ def log_softmax(x: Any) -> Any:
     other rows -inf gives -inf.
 
     >>> log_softmax([0.0, -10000.0])
-    array([     0., -10000.])
+    array([    -0., -10000.])
 
     Source: DirectML DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC (1_0), LOG_SOFTMAX1 (5_1); ONNX LogSoftmax-1 to
     LogSoftmax-13.

@@ -144,6 +144,10 @@ class RowLowering(RealLowering):
                 for reduce in later:
                     reduce()
                 stages += (Stage(tuple(some)) for some in _portions(self.made[before:]))
+        counted = next((n for n in walk(*roots) if n.operation == ops.ROW_COUNT), None)
+        if not stages and counted is not None:  # only kernels with a stage are told how long rows are
+            self._reduce_to(node(ops.ROW_MAX, counted.operands, None, Format.NUMBER), is_kept=False)
+            stages.append(Stage(tuple(self.made)))
         return tuple(stages)
 
     def _close(self, first: int, truth: Expression) -> None:
