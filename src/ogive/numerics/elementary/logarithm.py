@@ -37,6 +37,9 @@ __all__ = ["half_log_of_quotient", "log", "log1p", "log2", "log10", "precise_log
 LOG10_E = Fraction(0x1BCB7B1526E50E32A6AB7555F5A67B8647DC68C048B934404747E5A89EF1D4A, 1 << 250)
 LOG10_2 = pairs.LOG_2 * LOG10_E
 
+#: The bits of an exponent and of a power of two that is kept apart, as far as FARTHEST / log(2).
+BITS_OF_SCALED = 22
+
 #: The bits of sqrt(1/2), rounded.
 ROOT_HALF = 0x3FE6A09E667F3BCD
 
@@ -44,7 +47,7 @@ ROOT_HALF = 0x3FE6A09E667F3BCD
 def log(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The natural logarithm."""
     if m.of_doubles and x.exponent is not None:
-        return _of_scaled(m, x, lambda f, f_low, k: _assemble(m, f, f_low, k))
+        return _of_scaled(m, x, lambda f, f_low, k: _assemble(m, f, f_low, k, BITS_OF_SCALED))
     x = m.renormalised(m.unscaled(x))
     return _with_special_cases(m, x, _assemble(m, *reduced(m, x)))
 
@@ -81,7 +84,9 @@ def log10(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 def _to_base(m: Arithmetic, x: DoubleWord, per_log: Fraction, per_power_of_two: Fraction) -> DoubleWord:
     """``k per_power_of_two + log(1 + f) per_log``."""
     if m.of_doubles and x.exponent is not None:
-        return _of_scaled(m, x, lambda f, f_low, k: _parts_to_base(m, f, f_low, k, per_log, per_power_of_two))
+        return _of_scaled(
+            m, x, lambda f, f_low, k: _parts_to_base(m, f, f_low, k, per_log, per_power_of_two, BITS_OF_SCALED)
+        )
     x = m.renormalised(m.unscaled(x))
     f, f_low, k = reduced(m, x)
     if not m.extended:
@@ -98,15 +103,16 @@ def _parts_to_base(
     k: Expression,
     per_log: Fraction,
     per_power_of_two: Fraction,
+    bits: int = pairs.BITS_OF_EXPONENT,
 ) -> DoubleWord:
     natural = DoubleWord(*_of_rest(m, f, f_low), interval=Interval(-0.35, 0.35))
     if m.is_long:
         rest = pairs.times(m, pairs.of_number(m, natural), pairs.constant(m, per_log))
-        whole = pairs.times_log_2(m, k, per_power_of_two / pairs.LOG_2)
+        whole = pairs.times_log_2(m, k, per_power_of_two / pairs.LOG_2, bits)
         return DoubleWord(*pairs.plus_smaller(m, whole, rest), is_normal=True)
     scaled = m.renormalised(m.multiply(natural, m.wide(per_log)))
     # The first part is so short that its product with k is exact; the product is zero or larger than the rest.
-    first = _shortened(per_power_of_two, m.precision - 12)
+    first = _shortened(per_power_of_two, m.precision - 1 - bits)
     high, low = m.fast_two_sum(m.mul_(k, m.number(first)), scaled.high)
     low = m.add_(low, m.low_part(scaled))
     if first != per_power_of_two:
@@ -262,17 +268,23 @@ def _with_special_cases(m: Arithmetic, x: DoubleWord, result: DoubleWord) -> Dou
     return DoubleWord(high, low, interval=interval, is_normal=result.is_normal)
 
 
-def _assemble(m: Arithmetic, f: Expression, f_low: Expression | None, k: Expression) -> DoubleWord:
-    """``k log(2) + log1p(f + f_low)``."""
+def _assemble(
+    m: Arithmetic, f: Expression, f_low: Expression | None, k: Expression, bits: int = pairs.BITS_OF_EXPONENT
+) -> DoubleWord:
+    """``k log(2) + log1p(f + f_low)`` for k of so many bits."""
     if not m.extended:
         return DoubleWord(
             m.fma_(k, m.number(ROUNDED_LOG_2), quotient(m, f, QUOTIENTS["LOG1P_QUOTIENT"][m.polynomials], f))
         )
     first, low = _of_rest(m, f, f_low)
     if m.is_long:
-        return DoubleWord(*pairs.plus_smaller(m, pairs.times_log_2(m, k), (first, low)), is_normal=True)
+        return DoubleWord(*pairs.plus_smaller(m, pairs.times_log_2(m, k, bits=bits), (first, low)), is_normal=True)
     log2_high, log2_low = (m.number(float.fromhex(part)) for part in LOG_2[m.format])
     # k log(2) is zero or larger than the rest.
+    if bits > pairs.BITS_OF_EXPONENT:
+        whole, rest = pairs.times_log_2(m, k, bits=bits)
+        high, lost = m.fast_two_sum(whole, first)
+        return m.renormalised(DoubleWord(high, m.add_(m.add_(rest, low), lost)))
     high, lost = m.fast_two_sum(m.mul_(k, log2_high), first)
     low = m.add_(m.fma_(k, log2_low, low), lost)
     return m.renormalised(DoubleWord(high, low))

@@ -159,15 +159,20 @@ def cosine(m: Arithmetic, square: Pair, reach: float) -> Pair:
     return series(m, square, of_cosine, reach * reach)
 
 
-def times_log_2(m: Arithmetic, k: Expression, factor: Fraction = Fraction(1)) -> Pair:
-    """``k log(2) factor`` of a whole number of up to 11 bits; the factor lies between 1/2 and 2."""
-    first, rest = split(LOG_2 * factor)
+#: The bits of float64's exponents.
+BITS_OF_EXPONENT = 11
+
+
+def times_log_2(m: Arithmetic, k: Expression, factor: Fraction = Fraction(1), bits: int = BITS_OF_EXPONENT) -> Pair:
+    """``k log(2) factor`` of a whole number of up to so many bits; the factor lies between 1/2 and 2."""
+    first, rest = split(LOG_2 * factor, bits)
     return plus_smaller(m, single(m, m.mul_(k, m.number(float(first)))), times_whole(m, k, rest))
 
 
-def split(value: Fraction) -> tuple[Fraction, Fraction]:
-    """A first part whose product with a whole number of up to 11 bits is exact, and the rest."""
-    first = Fraction(int(value * 2**41), 2**41)
+def split(value: Fraction, bits: int = BITS_OF_EXPONENT) -> tuple[Fraction, Fraction]:
+    """A first part whose product with a whole number of up to so many bits is exact, and the rest."""
+    unit = 2 ** (52 - bits)
+    first = Fraction(int(value * unit), unit)
     return first, value - first
 
 
