@@ -69,6 +69,7 @@ FOUND: list[tuple[str, Callable[..., Any], tuple[float, ...], float]] = [
         2.8413447460685429,
     ),
     ("what constants alone compute", lambda x: f.cos(3e38) * x, (math.inf,), math.inf),
+    ("a gate times infinity", lambda x, y: ogive.silu(x) * y, (-3000.0, math.inf), -math.inf),
     ("a constant", lambda x: f.log(f.absolute(ogive.grad(ogive.sign)(x))), (2.0,), -math.inf),
 ]
 
@@ -98,6 +99,35 @@ def test_found(formula: Callable[..., Any], operands: tuple[float, ...], right: 
 def test_logarithms_of_what_underflows(slope: Any, at: float, right: float) -> None:
     """Arb bounds erfc of a ball far out by zero on one side."""
     assert ogive.operator(lambda x: f.log(f.absolute(slope(x))))(np.float64([at]))[0] == right
+
+
+@pytest.mark.parametrize("base", [None, 2, 10])
+def test_logarithms_of_numbers_with_vast_exponents(base: int | None) -> None:
+    """The whole part has 22 bits there, and its product with log(2) must stay exact."""
+    import flint
+
+    logarithm = {None: f.log, 2: f.log2, 10: f.log10}[base]
+    x = np.exp(np.random.default_rng(7).uniform(3, 13.4, 60)) * [[-1.0], [1.0]]
+    found = ogive.operator(lambda x: logarithm(3 * f.exp(x)))(x)
+    before, flint.ctx.prec = flint.ctx.prec, 300
+    try:
+        per = flint.arb(base).log() if base else flint.arb(1)
+        assert found.ravel().tolist() == [float((flint.arb(v) + flint.arb(3).log()) / per) for v in x.ravel().tolist()]
+    finally:
+        flint.ctx.prec = before
+
+
+@pytest.mark.parametrize("at", [-100.0, -2100.0, -3000.0, -50_000.0])
+def test_gates_beside_what_they_make_small(at: float) -> None:
+    """Forms of results clamp their operands, and hold for no vast factor."""
+    formulas = [
+        (lambda x: ogive.silu(x) * f.exp(-x), at),
+        (lambda x: ogive.glu(f.exp(-x), x), 1.0),
+        (lambda x: ogive.glu(x, x) * f.exp(-x), at),
+        (lambda x: ogive.mish(x) * f.exp(-x), at),
+    ]
+    for formula, right in formulas:
+        assert ogive.operator(formula)(np.float64([at]))[0] == right
 
 
 def test_most_cases_are_judged() -> None:

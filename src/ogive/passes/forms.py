@@ -64,18 +64,27 @@ def _glu(a: Term, b: Term) -> Term:
 
 
 def _glu_result(a: Term, b: Term) -> Term:
+    return _glu_with(a, b, f.maximum(b, -FAR))
+
+
+def _glu_of_doubles(a: Term, b: Term) -> Term:
+    """No number on the way leaves the range, so nothing is clamped: a may be exp(-b)."""
+    return _glu_with(a, b, b)
+
+
+def _glu_with(a: Term, b: Term, near: Term) -> Term:
     """Below -60 the gate is exp(b) in every format; half of a leaves room for its mantissa."""
     closed = f.copy_sign(f.minimum(f.absolute(a), 0), a)  # keeps NaN
-    closing = at_infinities(a, b, below=closed) * 0.5 * f.exp(f.maximum(b, -FAR) + f.log_2)
+    closing = at_infinities(a, b, below=closed) * 0.5 * f.exp(near + f.log_2)
     return f.where(b < -60, closing, a / (1 + f.exp(-b)))
 
 
 def _swiglu_result(a: Term, u: Term, b: Term) -> Term:
     """Near zero the gate is 1/2 + u/4, which decides ties; a * gate may underflow there where the result does not, and
-    a * b may overflow.
+    a * b may overflow. No clamp stands before the product: b may be infinite, or exp(-u).
     """
     half = f.where(f.absolute(b) > 1, b * 0.5 * a, a * b * 0.5)
-    return f.where(f.absolute(u) < 2.0**-60, half * (1 + u * 0.5), _gated_result(a, u) * b)
+    return f.where(f.absolute(u) < 2.0**-60, half * (1 + u * 0.5), _gated(a, u) * b)
 
 
 def _gelu(x: Term) -> Term:
@@ -146,7 +155,8 @@ def _geglu_by_tanh_result(a: Term, b: Term) -> Term:
 
 
 def _geglu_by_tanh_of_doubles(a: Term, b: Term) -> Term:
-    return _beside_half(a, b, _gelu_by_tanh_result(a) * b, a * SLOPE)
+    """Without a clamp: b may be vast."""
+    return _beside_half(a, b, _gelu_by_tanh_inside(a) * b, a * SLOPE)
 
 
 # ---- the logarithm of one and an exponential. Below -80 it is the exponential, which keeps its bits where it is subnormal
@@ -391,7 +401,7 @@ PARTS: dict[str, Forms] = {
     "swiglu": Forms(lambda a, u, b: _gated(a, u) * b, _swiglu_result),
     "geglu": Forms(_geglu, _geglu_result, doubles=_geglu_of_doubles),
     "geglu by tanh": Forms(_geglu_by_tanh, _geglu_by_tanh_result, doubles=_geglu_by_tanh_of_doubles),
-    "glu": Forms(_glu, _glu_result),
+    "glu": Forms(_glu, _glu_result, doubles=_glu_of_doubles),
     "gelu": Forms(_gelu, _gelu_result),
     "gelu by tanh": Forms(_gelu_by_tanh, _gelu_by_tanh_result, _gelu_by_tanh_inside),
     "mish": Forms(_mish, _mish_result, _mish_inside),
