@@ -194,7 +194,7 @@ def test_the_page_has_the_table_of_derivatives(derivatives):
     assert derivatives.BEGIN + derivatives.table(results) + derivatives.END in derivatives.PAGE.read_text()
 
 
-@pytest.mark.matrix(share=6, pool="slow")
+@pytest.mark.matrix(share=9, pool="slow")
 def test_ours_are_correctly_rounded_where_they_were_worst(derivatives):
     results = json.loads(derivatives.RESULTS.read_text())["operators"]
     for name, rows in results.items():

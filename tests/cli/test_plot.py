@@ -19,7 +19,7 @@ def need_matplotlib():
     pytest.importorskip("matplotlib", reason="matplotlib, which draws the pictures, is not installed")
 
 
-@pytest.mark.matrix(share=6, pool="slow")
+@pytest.mark.matrix(share=9, pool="slow")
 def test_a_curve_its_derivative_and_types(tmp_path, capsys):
     need_matplotlib()
     path = tmp_path / "celu.svg"

@@ -96,7 +96,7 @@ def test_nor_by_the_code_of_the_smallest_instruction_set(op, signature, mxcsr):
     same_in_every_mode(mxcsr, make_ufunc(op.name, compiled, RUNNABLE[0]), arrays, expected)
 
 
-@pytest.mark.matrix("op.name")
+@pytest.mark.matrix("op.name", share=3)
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
 def test_no_warning_leaks_from_lanes_that_a_select_throws_away(op, signature):
     required = {p.name: 1.5 for p in op.parameters if p.is_required}

@@ -213,7 +213,7 @@ def test_long_chains_have_one_path():
 STEPS = ["relu", "abs", "neg", "exp", "log", "sqrt", "tanh", "sigmoid", "celu", "elu", "hard_sigmoid", "sin", "atan"]
 
 
-@pytest.mark.matrix(share=6, pool="slow")
+@pytest.mark.matrix(share=9, pool="slow")
 @settings(max_examples=30, deadline=None)
 @given(data=st.data(), alpha=st.sampled_from([1.0, -2.5, 1e-20, 1e30]))
 def test_any_chain(data: st.DataObject, alpha: float) -> None:

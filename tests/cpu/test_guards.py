@@ -108,7 +108,7 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.matrix(share=6, pool="slow")
+@pytest.mark.matrix(share=9, pool="slow")
 @pytest.mark.parametrize("dtype", NUMPY)
 def test_questions_are_answered_for_the_stored_number(dtype: str) -> None:
     kind = NUMPY[dtype]

@@ -26,7 +26,7 @@ def strided(array, step, offset=0, guard=None):
     return memory, view
 
 
-@pytest.mark.matrix("op.name")
+@pytest.mark.matrix("op.name", share=2)
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
 def test_layout_never_changes_bits(op, signature):
     arrays = operands(signature, 4200)

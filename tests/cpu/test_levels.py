@@ -66,6 +66,7 @@ def test_what_may_be_zero_by_zero_is_looked_at_closely():
     np.testing.assert_array_equal(found, [np.inf, np.nan, -np.inf, np.inf])
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("name", ["gelu", "swish", "mish", "serf"])
 def test_slopes_of_gates_are_one_at_infinity_and_more_before(name):
     """A product with them that is a tie shows it, of either sign, and inside a magnitude or a choice."""

@@ -269,6 +269,6 @@ class Sequences(RuleBasedStateMachine):
         )
 
 
-@pytest.mark.matrix(share=6, pool="slow")
+@pytest.mark.matrix(share=9, pool="slow")
 def test_sequences_of_calls_copies_and_threads():
     run_state_machine_as_test(Sequences, settings=examples(25, 0.01, stateful_step_count=25))

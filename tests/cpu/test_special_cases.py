@@ -88,6 +88,7 @@ def test_kinks_and_signs_of_parameters_are_stated():
         assert any(fixed.get(parameter, "").startswith("-") for fixed, _, _ in statements(OPERATORS[name])), name
 
 
+@pytest.mark.matrix(share=9, pool="slow")
 def test_nan_is_canonical():
     payloads = np.array([0x7F800001, 0x7FC12345, 0xFFC00000, 0xFFFFFFFF], dtype=np.uint32).view(np.float32)
     for op in OPERATORS.values():

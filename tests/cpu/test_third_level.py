@@ -45,6 +45,7 @@ def test_there_are_operators():
     assert len(OPERATORS_OF_FLOATS) > 90
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize(("op", "operands"), OPERATORS_OF_FLOATS, ids=lambda value: getattr(value, "name", None))
 def test_next_to_nothing_is_left(op, operands, asked):
     """For all magnitudes up to 3 %: beyond 60, 1.5 log(1 + exp(x)) may be a tie and next to nothing more."""

@@ -527,7 +527,7 @@ def test_machine_code_is_kept_on_disk(there, stub, monkeypatch, tmp_path):
     assert compiled == 100  # the second time nothing was
 
 
-@pytest.mark.matrix(share=6, pool="slow")
+@pytest.mark.matrix(share=9, pool="slow")
 def test_models_and_directml(there):
     from onnx import parser
 

@@ -5,7 +5,7 @@ import pytest
 from tools import programs
 
 
-@pytest.mark.matrix(share=8, pool="programs")
+@pytest.mark.matrix(share=14, pool="programs")
 @pytest.mark.parametrize("part", range(programs.PARTS))
 @pytest.mark.parametrize("family", programs.FAMILIES)
 def test_programs_are_as_they_were(family, part):

@@ -22,6 +22,7 @@ def steps(kind, *functions):
     return [lambda *x, f=f: f(*(v.astype(np.float64) for v in x)).astype(kind) for f in functions]
 
 
+@pytest.mark.matrix(share=9, pool="slow")
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_each_step_is_rounded(kind):
     a, b = numbers(kind)

@@ -272,7 +272,7 @@ def test_webnn(tmp_path):
 # ---- the command
 
 
-@pytest.mark.matrix(share=6, pool="slow")
+@pytest.mark.matrix(share=9, pool="slow")
 def test_command(tmp_path):
     runner = CliRunner()
     arguments = ["leaky_relu", "--dtype", "float16", "--every-regime", "--format", "csv", "--output", str(tmp_path)]

@@ -105,7 +105,7 @@ for name, parameters, *_ in BOUNDS:
 """
 
 
-@pytest.mark.matrix(share=6, pool="slow")
+@pytest.mark.matrix(share=9, pool="slow")
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3"])
 def test_bits_are_the_same_on_every_target(target):
     from ogive.backends.target import TARGETS, host_target

@@ -112,7 +112,7 @@ def need(program):
             pytest.importorskip(package, reason=f"{package}, which the page uses, is not installed")
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=14)
 @pytest.mark.parametrize("path", pages_with("python"), ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_programs_of_a_page_run_in_order(path, tmp_path):
     program = "\n".join(

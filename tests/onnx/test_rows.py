@@ -231,7 +231,7 @@ def graphs(draw):
     return model, draw(st.integers(0, 4)), draw(st.sampled_from([1, 2, 5, 16, 33, 100])), draw(st.integers(0, 99))
 
 
-@pytest.mark.matrix(share=6, pool="slow")
+@pytest.mark.matrix(share=9, pool="slow")
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(graphs())
 def test_random_graphs(case):

@@ -224,7 +224,7 @@ def test_older_exporter(name):
     check(name, dynamo=False)
 
 
-@pytest.mark.matrix(share=6, pool="slow")
+@pytest.mark.matrix(share=9, pool="slow")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", [name for name in NEWER if name not in NOT_EXPORTED[True]])
 def test_newer_exporter(name):

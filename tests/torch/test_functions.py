@@ -112,7 +112,7 @@ def test_rows_of_one_number(dim, keepdim):
     assert torch.equal(out, ours.detach())
 
 
-@pytest.mark.matrix(share=6, pool="slow")
+@pytest.mark.matrix(share=9, pool="slow")
 def test_rows_of_one_number_under_transformations():
     x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
     function = ogive_torch.logsumexp
@@ -333,7 +333,7 @@ def test_export(strict):
     assert {"ogive.celu.default", "ogive.softmax.default", "ogive.prelu.default"} <= called
 
 
-@pytest.mark.matrix(share=6, pool="slow")
+@pytest.mark.matrix(share=9, pool="slow")
 def test_an_exported_program_in_another_process(tmp_path):
     class Module(torch.nn.Module):
         def forward(self, x):
