@@ -48,7 +48,6 @@ NAMES = (
         "parametric_softplus",
         "serf",
         "shrink",
-        "snake",
         "softcap",
         "softplus",
         "softsign",

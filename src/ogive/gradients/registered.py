@@ -66,6 +66,11 @@ def _softsign(x: Any) -> Any:
     return 1 / (1 + f.absolute(x)) / (1 + f.absolute(x))
 
 
+def _celu(x: Term, *, alpha: Term) -> Term:
+    u = x / alpha
+    return where(x > 0, 1, at_infinities(f.exp(u), u, below=nothing(x)))
+
+
 def _celu_alpha(x: Any, *, alpha: Any) -> Any:
     return where(x >= 0, 0, with_limit(x, -1, exp_bend(x / alpha)))
 
@@ -362,7 +367,7 @@ def _sparsemax(gradient: Any, x: Any) -> Any:
 RULES: dict[str, dict[str, Rule]] = {
     "abs": {"x": lambda x: where(x > 0, 1, where(x < 0, -1, 0))},
     "binary_cross_entropy_with_logits": {"x": _binary_cross_entropy, "target": lambda x, target: -x},
-    "celu": {"x": lambda x, *, alpha: where(x > 0, 1, f.exp(x / alpha)), "alpha": _celu_alpha},
+    "celu": {"x": _celu, "alpha": _celu_alpha},
     "clamp": {"x": _clamp, "min": _clamp_min, "max": _clamp_max},
     "clip": {"x": _clip, "min": _clip_min, "max": _clip_max},
     "derf": {"alpha": _derf_alpha},

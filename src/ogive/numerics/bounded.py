@@ -841,8 +841,8 @@ class Bounded(Totals):
 
     # ---- signs
 
-    def keeps_sign(self, a: DoubleWord) -> Expression | None:
-        """The condition that a number has the sign of the exact one; None for never."""
+    def keeps_sign(self, a: DoubleWord, *, of_zeros: bool = False) -> Expression | None:
+        """The condition that a number has the sign of the exact one; None for never. ``of_zeros``: only where it is zero."""
         has_one_sign = a.interval.low >= 0 or a.interval.high <= 0
         if (has_one_sign and not self.extended) or (a.error.is_relative and a.error.relative < 1):
             return self.always
@@ -851,7 +851,7 @@ class Bounded(Totals):
         if has_one_sign:  # the logarithm of what is rounded to 1 is 0, not -0
             is_negative = node(ops.LESS, (self.bits_(a.high), self.whole(0)), None, Format.BIT)
             return either(found, is_negative if a.interval.high <= 0 else self.not_(is_negative))
-        if self.extended and a.exponent is None and a.error.is_known:
+        if self.extended and a.exponent is None and a.error.is_known and not of_zeros:
             total = self.total(a)
             if total is not None:
                 found = either(found, self.less_(self.mul_(total, self.number(2.0)), self.abs_(a.high)))

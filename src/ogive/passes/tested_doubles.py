@@ -131,7 +131,7 @@ class TestedDoubles(TestedReals, UntestedElements):
 
         The zero that operands make which are all zero has the sign that IEEE 754 gives it; arrays have many of them.
         """
-        m, kept = self.m, self.m.keeps_sign(number)
+        m, kept = self.m, self.m.keeps_sign(number, of_zeros=True)
         operands = [n for n in self._operands(root) if self.inputs[n.attribute].is_float]
         if kept is m.always or not operands:
             return None
