@@ -43,6 +43,7 @@ ONCE = {
     "the infinite by the huge": ("third term of the exponential", "huge"),
     "multiples of huge angles": ("radians of degrees", "huge"),
     "sums with huge angles": ("inverse Gudermannian", "huge"),
+    "log((1 + u) / (1 + v))": ("divergence of two coins", "subnormal"),
     "whole powers": ("vjp(pow)", "integers"),
     "second derivatives that underflow": ("grad(grad(gelu))", "saturated"),
     "and those of gates by exponentials": ("grad(grad(mish))", "huge"),

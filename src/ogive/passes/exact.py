@@ -32,6 +32,7 @@ from ogive.numerics.machine import Machine
 from ogive.numerics.short import Short
 from ogive.passes.cost import usual_cost, with_undecided
 from ogive.passes.fast_path import fast_path
+from ogive.passes.identities import beside_one, infinite_at_ends
 from ogive.passes.moderate import moderate
 from ogive.passes.paired_results import paired_results
 from ogive.passes.short_results import short_results
@@ -284,10 +285,10 @@ def repaired(
     form = parameters_in(inputs, outputs)
     if is_of_doubles(roots, inputs, outputs):
         doubles = TestedDoubles(Bounded(Format.F64, of_doubles=True), inputs, form)
-        results, undecided = doubles.tested(roots, outputs)
+        results, undecided = doubles.tested(infinite_at_ends(roots), outputs)
     else:
         reals = TestedReals(Bounded(Format.F64, knows_what_is_beyond_range=True), inputs, form)
-        results, undecided = reals.tested(roots, outputs)
+        results, undecided = reals.tested(beside_one(roots), outputs)
     mask = (
         node(ops.CONSTANT, (), 0, Format.U8) if undecided is None else node(ops.CONVERT, (undecided,), None, Format.U8)
     )

@@ -24,6 +24,8 @@ from ogive.slope_forms import with_slopes
 
 __all__ = [
     "as_computed",
+    "beside_one",
+    "infinite_at_ends",
     "with_common_factors",
     "with_positive_parameters",
     "without_cancellation",
@@ -65,11 +67,73 @@ def with_positive_parameters(roots: Sequence[Expression]) -> list[Expression]:
     return _rewritten(roots, _as_operand)
 
 
+def beside_one(roots: Sequence[Expression]) -> list[Expression]:
+    """The formulas with 1 and what is more or less in the place of numbers beside 1, for the repair, which knows the sign of
+    that: products beside ties are decided by it.
+    """
+    return _rewritten(roots, _one_and_more)
+
+
+def infinite_at_ends(roots: Sequence[Expression]) -> list[Expression]:
+    """The formulas with ``abs(erfinv(u))`` in the place of ``exp(erfinv(u)**2)`` at 1 and -1, for the repair of float64, which
+    does not follow what is infinite into exponentials.
+    """
+    return _rewritten(roots, _as_infinite)
+
+
 def _as_operand(a: Expression) -> Expression:
     if a.operation != ops.LESS or a.operands[0] is not constant(0) or a.operands[1].operation != ops.MULTIPLY:
         return a
     parameter, x = a.operands[1].operands
     return node(ops.LESS, (a.operands[0], x), None, a.format) if parameter.operation is ops.PARAMETER else a
+
+
+def _as_infinite(a: Expression) -> Expression:
+    n = _squared(a.operands[0]) if a.operation == functions.EXP else None
+    if n is None or n.operation != functions.ERFINV:
+        return a
+    is_end = node(ops.EQUAL, (_of(ops.ABSOLUTE, n.operands[0]), constant(1)), None, Format.TRUTH)
+    return _where(is_end, _of(ops.ABSOLUTE, n), a)
+
+
+def _one_and_more(a: Expression) -> Expression:
+    """``Q(u) + t`` as ``1 + (t - Q(-u))`` below zero, and ``(1 + p) / (1 + q)**2`` as ``1 + (p - q (2 + q)) / (1 + q)**2``
+    for the exponential q of a number that is not positive.
+    """
+    one = constant(1)
+    if a.operation == ops.ADD and a.operands[0].operation == functions.NORMAL_TAIL:
+        tail, other = a.operands
+        (u,) = tail.operands
+        rest = _of(ops.SUBTRACT, other, _of(functions.NORMAL_TAIL, _negative(u)))
+        return _where(node(ops.LESS, (u, constant(0)), None, Format.TRUTH), _of(ops.ADD, one, rest), a)
+    if a.operation == functions.LOG and a.operands[0].operation == ops.DIVIDE:
+        return _logarithm_beside_one(a)
+    root = _squared(a.operands[1]) if a.operation == ops.DIVIDE else None
+    q = None if root is None else _one_less_than(root)
+    if q is None or q.operation != functions.EXP or not _is_never_positive(q.operands[0]):
+        return a
+    if a.operands[0].operation != ops.SELECT:
+        return a
+    condition, below, above = a.operands[0].operands
+    p = _one_less_than(above)
+    if p is None:
+        return a
+    rest = _of(ops.SUBTRACT, p, _product(q, _of(ops.ADD, constant(2), q)))
+    more = _of(ops.DIVIDE, rest, a.operands[1])
+    return _where(condition, _of(ops.DIVIDE, below, a.operands[1]), _of(ops.ADD, one, more))
+
+
+def _logarithm_beside_one(a: Expression) -> Expression:
+    """``log((1 + u) / (1 + v))`` as ``log1p((u - v) / (1 + v))`` of finite numbers."""
+    (quotient,) = a.operands
+    p, q = quotient.operands
+    u, v = _one_less_than(p), _one_less_than(q)
+    if u is None or v is None:
+        return a
+    less = [node(ops.LESS, (_of(ops.ABSOLUTE, n), constant(math.inf)), None, Format.TRUTH) for n in (u, v)]
+    are_finite = node(ops.AND, tuple(less), None, Format.TRUTH)
+    more = _of(ops.DIVIDE, _of(ops.SUBTRACT, u, v), q)
+    return _of(functions.LOG1P, _where(are_finite, more, _of(ops.SUBTRACT, quotient, constant(1))))
 
 
 def _rewritten(roots: Sequence[Expression], better: Callable[[Expression], Expression]) -> list[Expression]:
