@@ -84,7 +84,8 @@ def _swiglu_result(a: Term, u: Term, b: Term) -> Term:
     a * b may overflow. No clamp stands before the product: b may be infinite, or exp(-u).
     """
     half = f.where(f.absolute(b) > 1, b * 0.5 * a, a * b * 0.5)
-    return f.where(f.absolute(u) < 2.0**-60, half * (1 + u * 0.5), _gated(a, u) * b)
+    factor = at_infinities(a, u, below=f.copy_sign(0, a))
+    return f.where(f.absolute(u) < 2.0**-60, half * (1 + u * 0.5), factor * f.logistic(u) * b)
 
 
 def _gelu(x: Term) -> Term:
