@@ -522,13 +522,17 @@ class FastRules:
 
     # ---- elementary functions
 
+    def _log1p(self, root: Expression) -> FastNumber:
+        interval = self.values[root].interval
+        if not interval.within(0.0, 1 + 2.0**-10):
+            raise Unknown("log1p of other numbers than those from 0 to 1")
+        return FastNumber(rules.log1p_to_one(self.m, self.values[root].number), interval.map(math.log1p))
+
     def _function(self, root: Expression) -> FastNumber:
         m, operation, inner = self.m, root.operation, root.operands[0]
         interval = self.values[inner].interval
         if operation == "log1p":
-            if not interval.within(0.0, 1 + 2.0**-10):
-                raise Unknown("log1p of other numbers than those from 0 to 1")
-            return FastNumber(rules.log1p_to_one(m, self.values[inner].number), interval.map(math.log1p))
+            return self._log1p(inner)
         if operation == "exp":
             bell = self._gaussian(inner)
             if bell is not None:

@@ -166,9 +166,7 @@ class _Single(FastRules):
         m, operation, inner = self.m, root.operation, root.operands[0]
         interval = self.values[inner].interval
         if operation == "log1p":
-            if not interval.within(0.0, 1 + 2.0**-10):
-                raise Unknown("log1p of other numbers than those from 0 to 1")
-            return FastNumber(rules.log1p_to_one(m, self.values[inner].number), interval.map(math.log1p))
+            return self._log1p(inner)
         if operation == "normal_tail":
             return FastNumber(self._tail(inner, interval), IMAGES[operation])
         if operation == "exp":
