@@ -23,9 +23,9 @@ from ogive.numerics.interval import Interval
 from ogive.numerics.rounded_results import to_subnormal
 from ogive.numerics.truths import both, either
 from ogive.passes.row_lowering import is_share
-from ogive.passes.row_numbers import SUM_OF_EXPONENTIALS, row_exponential, within_row
+from ogive.passes.row_numbers import LENGTH, SUM_OF_EXPONENTIALS, row_exponential, within_row
 from ogive.passes.tested import differ
-from ogive.passes.tested_rows import EVERY_SUM, MOST_ELEMENTS, ROOM, ROOM_OF_ROUGH, TestedRows
+from ogive.passes.tested_rows import EVERY_SUM, ROOM, ROOM_OF_ROUGH, TestedRows
 from ogive.program import Stage, Summation
 
 __all__ = ["DoubleRows", "without_factors"]
@@ -176,14 +176,13 @@ class DoubleRows(TestedRows):
     def asked(self, undecided: Expression | None) -> Expression | None:
         """Where the row is computed again: also where numbers of it are not moderate."""
         m = self.rows.m
-        length = node(ops.ROW_LENGTH, (), None, Format.F64)
         sizes = [size for operand, size in self.sizes.items() if operand in self.moderate]
         sizes += [value.high for n, value in self.sums.items() if n in self.largest]
         for size in sizes:
             undecided = either(undecided, m.not_(m.less_(size, m.number(MODERATE[1]))))
         for root in self.required:
             size, least = self.sums[root].high, m.number(MODERATE[0])
-            least = m.mul_(length, least) if root in self.asked_for else least
+            least = m.mul_(LENGTH, least) if root in self.asked_for else least
             inside = both(m.less_(least, size), m.less_(size, m.number(MODERATE[1])))
             undecided = either(undecided, m.not_(inside))
         return super().asked(undecided)
@@ -308,25 +307,18 @@ class DoubleRows(TestedRows):
             low = self._found(self._new("row_sum", m.low_part(value), Summation.UNCOMPENSATED))
             total = replace(m.renormalised(Arithmetic.add(m, total, DoubleWord(low))), interval=lies)
             share += SUM_OF_LOWS
-        length = node(ops.ROW_LENGTH, (), None, Format.F64)
         absolute = None
         if has_one_sign:
             share += SUM_OF_MANY
-            doubt = either(doubt, m.less_(m.number(MANY), length))
+            doubt = either(doubt, m.less_(m.number(MANY), LENGTH))
         else:
             sizes = m.mul_(self._sizes(operand, value.high), m.number(ROOM_OF_ROUGH))
             absolute = m.mul_(
                 sizes, m.add_(self._share_of_one_sign(), m.number(share)) if share else self._share_of_one_sign()
             )
             share = m.unit
-        static = error.static * MOST_ELEMENTS
-        if static > UNSEEN:
-            absolute, static = self._plus(absolute, m.mul_(length, m.number(error.static * ROOM))), 0.0
-        if error.absolute is not None:
-            absolute = self._plus(absolute, m.mul_(self._sum_of_bound(error.absolute), m.number(ROOM_OF_ROUGH)))
-        largest = error.largest * MOST_ELEMENTS
-        if not largest < m.safe:
-            doubt = either(doubt, m.not_(m.less_(m.abs_(total.high), m.number(m.safe))))
+        absolute, static = self._with_losses(absolute, error, UNSEEN, self._sum_of_bound)
+        doubt, largest = self._in_range(total.high, error, doubt)
         least = max(error.least, lies.smallest_magnitude)
         return replace(total, error=Bound(share, static, absolute, doubt, None, least, largest))
 

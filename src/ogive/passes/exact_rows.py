@@ -15,6 +15,7 @@ from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.elementary_functions import LARGER, SMALLER
 from ogive.expression import EXTREMES, ROW_NUMBERS, Expression, Format, node, varying, walk
+from ogive.forking import cached_property
 from ogive.numerics.bounded import Bounded
 from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.machine import Machine
@@ -25,7 +26,7 @@ from ogive.passes.exact import parameters_in
 from ogive.passes.identities import as_computed
 from ogive.passes.paired_results import paired_rows
 from ogive.passes.row_lowering import has_room
-from ogive.passes.row_numbers import CHOICES
+from ogive.passes.row_numbers import CHOICES, LENGTH
 from ogive.passes.tested import SLACK_OF_RUNNING, agree, differ
 from ogive.passes.tested_rows import TestedRows, UnboundedError
 from ogive.program import MASK, DecideRow, Number, Program
@@ -48,9 +49,6 @@ GIVEN = frozenset({ops.INPUT, ops.PARAMETER, ops.CONSTANT, *EXTREMES})
 
 _SINGLE = Machine(Format.F32)
 
-#: The number of a row's elements.
-LENGTH = node(ops.ROW_LENGTH, (), None, Format.F64)
-
 
 def rows_with_test(
     roots: Sequence[Expression],
@@ -67,7 +65,7 @@ def rows_with_test(
     made = rows.first()
     if made is None or made.undecided is None:
         return made
-    if rows.last() is None:
+    if rows.last is None:
         return None
     decide = row_decider(roots, made.inputs, made.outputs, reduces=reduces)
     first = replace(made, repair=rows.repair, decide_row=decide)
@@ -98,8 +96,9 @@ class _Levels:
         roots, required = without_factors(self.roots)
         arithmetic = Bounded(Format.F64, is_long=False, of_doubles=True)
         rows = DoubleRows(arithmetic, self.inputs, required, reduces=self.reduces)
-        return self._made(roots, rows) or self.last()
+        return self._made(roots, rows) or self.last
 
+    @cached_property
     def last(self) -> Program | None:
         """The program of the level before enclosures."""
         if self.are_doubles:
@@ -112,7 +111,7 @@ class _Levels:
 
     def repair(self) -> Program:
         """The last level with a mask of what it leaves undecided."""
-        found = self.last()
+        found = self.last
         if found is None:  # what the first level finds, this does
             raise ValueError("exact: no repair of a formula over rows")
         undecided = found.undecided

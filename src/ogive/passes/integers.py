@@ -14,7 +14,7 @@ from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type
 from ogive.elementary_functions import LARGER, SMALLER
 from ogive.expression import STORAGE, Expression, Format, Operation, node, walk
-from ogive.passes.row_numbers import reductions_by_stage
+from ogive.passes.row_numbers import LENGTH, reductions_by_stage
 from ogive.program import Program, Reduction, Stage, stored_operand
 
 __all__ = [
@@ -315,8 +315,7 @@ class _WholeRows(Integers):
     def reduce(self, roots: Sequence[Expression]) -> tuple[Stage, ...]:
         for current in walk(*roots):
             if current.operation == ops.ROW_COUNT:
-                length = node(ops.ROW_LENGTH, (), None, Format.F64)
-                self.done[current] = node(ops.CONVERT, (length,), None, self.format)
+                self.done[current] = node(ops.CONVERT, (LENGTH,), None, self.format)
         stages, number = [], 0
         for reduced in reductions_by_stage(roots):
             found = []

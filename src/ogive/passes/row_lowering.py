@@ -14,7 +14,14 @@ from ogive.numerics.bound import EXACT
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.interval import Interval
 from ogive.passes.real_lowering import RealLowering
-from ogive.passes.row_numbers import reductions_by_stage, replaced, row_exponential, threshold_of_row, within_row
+from ogive.passes.row_numbers import (
+    LENGTH,
+    reductions_by_stage,
+    replaced,
+    row_exponential,
+    threshold_of_row,
+    within_row,
+)
 from ogive.program import Reduction, Stage
 
 __all__ = ["MOST_REDUCTIONS", "MOST_STAGES", "RowLowering", "has_room", "is_share", "walk_after_reductions"]
@@ -188,7 +195,7 @@ class RowLowering(RealLowering):
                 return self.number(threshold_of_row(root)[-1])
             case ops.ROW_COUNT:
                 interval = Interval(0.0, 2.0**63)
-                length = self._from_double(node(ops.ROW_LENGTH, (), None, Format.F64))
+                length = self._from_double(LENGTH)
                 return DoubleWord(length, interval=interval, error=replace(EXACT, least=1.0, largest=2.0**63))
         if is_share(root):
             return m.multiply(*self._share(root))

@@ -33,6 +33,7 @@ from ogive.numerics.interval import Interval
 __all__ = [
     "CHOICES",
     "EXPONENTIALS",
+    "LENGTH",
     "OPEN_TRUTH",
     "SUM_OF_EXPONENTIALS",
     "exponential",
@@ -50,6 +51,9 @@ __all__ = [
     "weighted_exponential",
     "within_row",
 ]
+
+#: The number of a row's elements.
+LENGTH = node(ops.ROW_LENGTH, (), None, Format.F64)
 
 #: Up to where the largest element of a row is left in its elements. Whatever has an exponential other than zero is
 #: then at most this far below one that lies beyond.

@@ -40,6 +40,7 @@ from ogive.numerics.rounded_results import upper_half
 from ogive.numerics.truths import both, either, except_where, nowhere
 from ogive.passes.row_lowering import RowLowering
 from ogive.passes.row_numbers import (
+    LENGTH,
     OPEN_TRUTH,
     SUM_OF_EXPONENTIALS,
     exponential,
@@ -383,8 +384,7 @@ class TestedRows(RowLowering, TestedReals):
             total, low = m.two_sum(high, m.select_(m.is_finite_(high), found.low, m.number(0.0)))
             high = m.select_(is_word, total, high)
         each = PRODUCT_OF_TWO_WORDS if self.m.extended else PRODUCT_OF_ONE_WORD
-        length = node(ops.ROW_LENGTH, (), None, Format.F64)
-        absolute = m.mul_(m.abs_(high), m.mul_(length, m.number(each)))
+        absolute = m.mul_(m.abs_(high), m.mul_(LENGTH, m.number(each)))
         if self.m.extended:
             is_exact = m.equal_(self._found(number + 1, 1), m.number(0.0))
             absolute = m.select_(is_exact, m.number(0.0), absolute)
@@ -542,7 +542,7 @@ class TestedRows(RowLowering, TestedReals):
         has_one_sign = interval.low >= 0 or interval.high <= 0
         if not m.extended:
             return self._short_sum(operand, value, has_one_sign=has_one_sign)
-        relative, absolute, static = 0.0, None, 0.0
+        relative, absolute = 0.0, None
         exactly = self.m.are_exact(value) if self.m.follows_zeros else None
         needs_lost = self.m.is_long and (exactly is not None or error.is_exact or not has_one_sign)
         parts = self._total(value.high, needs_lost=needs_lost, in_groups=not self.m.extended)
@@ -576,18 +576,9 @@ class TestedRows(RowLowering, TestedReals):
             absolute = self._plus(absolute, m.mul_(sizes, m.number(share * ROOM_OF_ROUGH)))
         elif error.relative:
             relative += error.relative * ROOM
-        if error.static:
-            static = error.static * MOST_ELEMENTS
-            if static > NEXT_TO_NOTHING:
-                length = node(ops.ROW_LENGTH, (), None, Format.F64)
-                absolute, static = self._plus(absolute, m.mul_(length, m.number(error.static * ROOM))), 0.0
-        if error.absolute is not None:
-            found = self._total(error.absolute)[0] if self.m.extended else self._sum_of_bound(error.absolute)
-            absolute = self._plus(absolute, m.mul_(found, m.number(ROOM_OF_ROUGH)))
-        doubt = self._any(error.doubt)
-        largest = error.largest * MOST_ELEMENTS
-        if not largest < m.safe:
-            doubt = either(doubt, m.not_(m.less_(m.abs_(total.high), m.number(m.safe))))
+        added_up = (lambda bound: self._total(bound)[0]) if self.m.extended else self._sum_of_bound
+        absolute, static = self._with_losses(absolute, error, NEXT_TO_NOTHING, added_up)
+        doubt, largest = self._in_range(total.high, error, self._any(error.doubt))
         least = max(error.least, lies.smallest_magnitude)
         beyond = self._beyond_zero(value)
         return replace(
@@ -597,9 +588,7 @@ class TestedRows(RowLowering, TestedReals):
     def _share_of_one_sign(self) -> Expression:
         """The error of a sum of numbers of one sign, which grows with the row, as a share of it."""
         m = self.rows.m
-        share = m.mul_(
-            m.add_(node(ops.ROW_LENGTH, (), None, Format.F64), m.number(JOINTS)), m.number(SUM_OF_ONE_SIGN_EACH)
-        )
+        share = m.mul_(m.add_(LENGTH, m.number(JOINTS)), m.number(SUM_OF_ONE_SIGN_EACH))
         most = m.number(SUM_OF_ONE_SIGN)
         return m.select_(m.less_(share, most), share, most)
 
@@ -674,19 +663,33 @@ class TestedRows(RowLowering, TestedReals):
         if not has_one_sign:
             found = self._sizes(operand, value.high)
             relative, absolute = 0.0, m.mul_(found, m.number(relative * ROOM_OF_ROUGH))
-        static = error.static * MOST_ELEMENTS
-        if static > NEXT_TO_NOTHING:
-            length = node(ops.ROW_LENGTH, (), None, Format.F64)
-            absolute, static = self._plus(absolute, m.mul_(length, m.number(error.static * ROOM))), 0.0
-        if error.absolute is not None:
-            absolute = self._plus(absolute, m.mul_(self._sum_of_bound(error.absolute), m.number(ROOM_OF_ROUGH)))
-        doubt, largest = self._any(error.doubt), error.largest * MOST_ELEMENTS
-        if not largest < m.safe:
-            doubt = either(doubt, m.not_(m.less_(m.abs_(total), m.number(m.safe))))
+        absolute, static = self._with_losses(absolute, error, NEXT_TO_NOTHING, self._sum_of_bound)
+        doubt, largest = self._in_range(total, error, self._any(error.doubt))
         lies = EVERY_SUM[value.interval.low >= 0, value.interval.high <= 0]
         return DoubleWord(
             total, interval=lies, error=Bound(relative, static, absolute, doubt, None, error.least, largest)
         )
+
+    def _with_losses(
+        self, absolute: Expression | None, error: Bound, unseen: float, added_up: Callable[[Expression], Expression]
+    ) -> tuple[Expression | None, float]:
+        """The running and the static part of a sum's bound, with what its elements' bounds add to the running one.
+
+        A static part of no more than ``unseen`` stays static. ``added_up`` makes the sum of a running bound.
+        """
+        m, static = self.rows.m, error.static * MOST_ELEMENTS
+        if static > unseen:
+            absolute, static = self._plus(absolute, m.mul_(LENGTH, m.number(error.static * ROOM))), 0.0
+        if error.absolute is not None:
+            absolute = self._plus(absolute, m.mul_(added_up(error.absolute), m.number(ROOM_OF_ROUGH)))
+        return absolute, static
+
+    def _in_range(self, total: Expression, error: Bound, doubt: Expression | None) -> tuple[Expression | None, float]:
+        """The doubt of a sum, which may overflow, and its largest magnitude."""
+        m, largest = self.rows.m, error.largest * MOST_ELEMENTS
+        if not largest < m.safe:
+            doubt = either(doubt, m.not_(m.less_(m.abs_(total), m.number(m.safe))))
+        return doubt, largest
 
     def _sum_of_bound(self, bound: Expression) -> Expression:
         """The sum of a bound of elements: of its terms without the factors that are the same all along the row, where that
@@ -701,8 +704,7 @@ class TestedRows(RowLowering, TestedReals):
             single = self.m.single_of(n)
             summed = n if single is None else single
             self.sums_of_bounds[n] = self._found(self._new("row_sum", summed, Summation.ROUGH))
-        length = node(ops.ROW_LENGTH, (), None, Format.F64)
-        sums = [(length if n is None else self.sums_of_bounds[n], factor) for n, factor in terms]
+        sums = [(LENGTH if n is None else self.sums_of_bounds[n], factor) for n, factor in terms]
         return reduce(m.add_, (total if factor is None else m.mul_(factor, total) for total, factor in sums))
 
     def _sizes(self, operand: Expression, value: Expression) -> Expression:
