@@ -219,6 +219,14 @@ OF_NUMBERS = {
 }
 
 
+def drawn(rng: np.random.Generator, count: int, farthest: float) -> list[float]:
+    """Numbers of float32 near zero, and up to that power of two."""
+    return [
+        float(np.float32(rng.choice([-1, 1]) * 2.0 ** rng.choice([rng.uniform(-140, 0), rng.uniform(-3, farthest)])))
+        for _ in range(count)
+    ]
+
+
 @pytest.mark.parametrize("count", [12, pytest.param(1000, marks=pytest.mark.matrix())])
 @pytest.mark.parametrize("name", OF_NUMBERS)
 def test_enclosures_of_a_formula_contain_the_value_of_its_definition(name: str, count: int) -> None:
@@ -231,10 +239,7 @@ def test_enclosures_of_a_formula_contain_the_value_of_its_definition(name: str, 
     rng = np.random.default_rng(len(name) + 7)
     outside = 0
     for _ in range(count):
-        operands = [
-            float(np.float32(rng.choice([-1, 1]) * 2.0 ** rng.choice([rng.uniform(-140, 0), rng.uniform(-3, 13)])))
-            for _ in range(tensors)
-        ]
+        operands = drawn(rng, tensors, 13)
 
         def leaf(n: Any, operands: list[float] = operands) -> Any:
             if n.operation == "input":
@@ -308,10 +313,7 @@ def test_the_docstring_states_the_definition(name: str, count: int) -> None:
     rng = np.random.default_rng(len(name) + 11)
     compared = 0
     for _ in range(count):
-        operands = [
-            float(np.float32(rng.choice([-1, 1]) * 2.0 ** rng.choice([rng.uniform(-140, 0), rng.uniform(-3, 5.3)])))
-            for _ in range(tensors)
-        ]
+        operands = drawn(rng, tensors, 5.3)
         with gmpy2.context(LONG):
             names = {key: mpfr(float(np.float32(value))) for key, value in values.items()}
             names |= dict(zip(op.tensors, map(mpfr, operands), strict=False))
