@@ -73,7 +73,6 @@ def nll_loss(x: Any, target: Any) -> Any:
 
     A target of integers with an axis less than ``x`` has labels, for NumPy's arrays and lists: a label stands for the
     distribution of a one and zeros. Where the target is 0, an infinite element adds nothing.
-    Results of float64 are within 2 units in the last place, if all products have one sign; others may cancel.
 
     Raises ParameterError for labels below 0 or beyond the row, ShapeError if rows and labels are not equally many.
 
