@@ -854,7 +854,12 @@ class Bounded(Totals):
         if self.extended and a.exponent is None and a.error.is_known and not of_zeros:
             total = self.total(a)
             if total is not None:
-                found = either(found, self.less_(self.mul_(total, self.number(2.0)), self.abs_(a.high)))
+                size = self.abs_(a.high)
+                if self.of_doubles:  # asked of zeros in the first level, where twice a subnormal bound takes an assist
+                    is_small = self.less_(total, self.mul_(size, self.number(0.5)))
+                else:
+                    is_small = self.less_(self.mul_(total, self.number(2.0)), size)
+                found = either(found, is_small)
         return found
 
     def zero_of_unknown_sign(
