@@ -48,6 +48,7 @@ NOT_RUN = {
     r"pip install .*": "installs; a test compares the extras with pyproject.toml",
     r"python -m benchmarks.report\b.*": "writes the document",
     r"python -m benchmarks\.by_data\b.*": "takes minutes, and says what this machine takes",
+    r"python -m tools.golden_release .*": "takes minutes; tests/golden/test_release.py builds a smaller one",
     r"python -m tools.build_wheel_kernels add .*": "needs a wheel of cibuildwheel; tests/cpu/test_wheel_kernels.py has smaller ones",
     r"cc .*program.c .*": "needs the caller's object file; tests/exporting compiles it",
     r"cat model.onnx \| .*": "is two programs; tests/cli/test_narrow.py reads a model from one",
