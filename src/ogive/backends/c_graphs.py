@@ -41,8 +41,9 @@ class LoopOfTurns:
     """The nodes that they are before the first turn."""
     end: tuple[Expression, ...]
     """The nodes that they are after the last turn."""
+    turns: int
     tables: dict[Expression, tuple[float, ...]]
-    """Placeholders of constants, and the constants of each turn."""
+    """Placeholders of the constants that change from turn to turn, if any do, and the constants of each turn."""
     needs: tuple[Expression, ...]
     """The nodes that are computed before: those of the begin, and others that all turns use."""
 
@@ -209,7 +210,7 @@ def _loop(turns: Sequence[_Turn], inside: Collection[Expression]) -> LoopOfTurns
     needs = tuple(dict.fromkeys([*first.before, *(n for n in unchanging if n.operation != ops.CONSTANT)]))
     if not inside or any(n in inside for n in walk(*needs)):
         return None
-    return LoopOfTurns(carried, tuple(known[n] for n in last.form), first.before, last.after, tables, needs)
+    return LoopOfTurns(carried, tuple(known[n] for n in last.form), first.before, last.after, len(turns), tables, needs)
 
 
 def settled(roots: Sequence[Expression]) -> Sequence[Expression]:

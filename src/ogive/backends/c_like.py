@@ -114,7 +114,6 @@ class Text:
             if n.operands and n not in loop.begin:
                 self._name(n, found)
             known[n] = found[n]
-        turns = len(next(iter(loop.tables.values())))
         for n, numbers in loop.tables.items():
             self._count += 1
             known[n] = f"c{self._count}[k]"
@@ -129,7 +128,7 @@ class Text:
                 inside.append(f"const {self.dialect.type(loop.end[k].format)} next_{name} = {bare(value)};")
                 values[k] = f"next_{name}"
         inside += [f"{name} = {bare(value)};" for name, value in zip(names, values, strict=True)]
-        lines += [f"for (int k = 0; k < {turns}; k++) {{", *(f"    {line}" for line in inside), "}"]
+        lines += [f"for (int k = 0; k < {loop.turns}; k++) {{", *(f"    {line}" for line in inside), "}"]
         self._lines = lines
 
     def _table(self, name: str, form: Format, numbers: Sequence[float]) -> list[str]:
