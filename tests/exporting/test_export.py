@@ -290,3 +290,30 @@ def test_how_a_compiler_evaluates_floats(method, options, is_taken, tmp_path):
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (run.returncode == 0) is is_taken, run.stderr
     assert is_taken or "compile without -ffast-math, for a target that computes float in float" in run.stderr
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_enclosures_alone_decide(dtype, tmp_path):
+    """C has no enclosures: its digests are those of its own results, and the header counts what it cannot decide."""
+    if shutil.which("cc") is None:
+        pytest.skip("not installed: cc")
+    op = ogive.operator(lambda x: np.rint(np.trunc(1 / (1 + ogive.erfc(x) ** 2))))
+    exported = ogive.export(op, dtype, name="cancels", self_test=True)
+    assert 0 < exported.undecided["cancels"] < 4099
+    assert f"that no level in C decides: {exported.undecided['cancels']}. They are not" in exported.header
+    for name, text in exported.files.items():
+        (tmp_path / name).write_bytes(text)
+    subprocess.run(["cc", "-O0", "-o", "test", "cancels.c", "cancels_test.c"], cwd=tmp_path, check=True)
+    subprocess.run(["./test"], cwd=tmp_path, check=True)
+
+
+def test_what_the_levels_decide():
+    exported = ogive.export([ogive.gelu, ogive.softmax])
+    assert set(exported.undecided.values()) == {0}
+    assert "no level in C" not in exported.header
+
+
+def test_loops_of_one_constant():
+    """Turns of a remainder differ in nothing but in what they carry."""
+    op = ogive.operator(lambda x: np.fmod(ogive.celu(x), ogive.grad(ogive.asinh)(x)))
+    assert "for (int k = 0; k <" in ogive.export(op, name="remainder").files["remainder.c"].decode()

@@ -348,20 +348,21 @@ def kernel_of(computation: Compilable) -> _native.Kernel:
 
 def _kernel(key: _ByKey) -> _native.Kernel:
     found = _kernels.get(key)
-    if found is not None:
-        return found
+    return found if found is not None else _kernels.setdefault(key, _made_kernel(key.computation))
+
+
+def _made_kernel(made: Compilable, *, has_enclosures: bool = True) -> _native.Kernel:
     from ogive.runtime.kernels import make_kernel
 
-    made = key.computation
-    kernel = make_kernel(
+    return make_kernel(
         made.inputs,
         made.outputs,
         lambda: made.program,
         row_wise=made.is_row_wise,
         row_operands=made.row_operands,
         make_identity=lambda: made.identity,
+        has_enclosures=has_enclosures,
     )
-    return _kernels.setdefault(key, kernel)
 
 
 @lru_cache(maxsize=512)
@@ -370,18 +371,22 @@ def _kept(key: _ByKey) -> _native.Kernel:
     return _kernel(key)
 
 
-def make_ufunc(name: str, computation: Compilable, parameters: Sequence[float] = ()) -> np.ufunc:
+def make_ufunc(
+    name: str, computation: Compilable, parameters: Sequence[float] = (), *, has_enclosures: bool = True
+) -> np.ufunc:
     """A ufunc that computes for operands of exactly the computation's element types; over rows a generalised one.
 
-    ``parameters`` are the values of the numbers that the computation leaves open.
+    ``parameters`` are the values of the numbers that the computation leaves open. Without enclosures results are those of
+    exported C.
     """
+    kernel = _kept(_ByKey(computation)) if has_enclosures else _made_kernel(computation, has_enclosures=False)
     operands = (*computation.inputs, *computation.outputs)
     return _native.make_ufunc(
         name=name,
         doc="",
         inputs=len(computation.inputs),
         outputs=len(computation.outputs),
-        loops=[(tuple(t.type_numbers[0] for t in operands), _kept(_ByKey(computation)))],
+        loops=[(tuple(t.type_numbers[0] for t in operands), kernel)],
         parameters=tuple(parameters),
         row_wise=computation.is_row_wise,
     )

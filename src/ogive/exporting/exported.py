@@ -46,7 +46,15 @@ _IN_FLOAT = """\
  * results below 2**-126 are zero. -ffast-math is refused."""
 
 
-def header_text(name: str, interfaces: Sequence[Interface], digests: Mapping[str, int]) -> str:
+#: Above a function that has elements which enclosures alone decide.
+_UNDECIDED = """\
+ * Results on the fixed set that no level in C decides: {}. They are not correctly rounded and may be far off; only Python
+ * has the last level, enclosures."""
+
+
+def header_text(
+    name: str, interfaces: Sequence[Interface], digests: Mapping[str, int], undecided: Mapping[str, int]
+) -> str:
     """The header of these functions."""
     (guard,) = identifiers([f"{name}_h".upper()])
     kinds = [text for text, wanted in ((_ELEMENTS, False), (_ROWS, True)) if _any(interfaces, wanted)]
@@ -72,7 +80,9 @@ def header_text(name: str, interfaces: Sequence[Interface], digests: Mapping[str
     ]
     for interface in interfaces:
         title = interface.title.replace("*/", "* /")
-        lines.append(f"/* {title}\n * Digest of the results on the fixed set: {digests[interface.name]:016x}. */")
+        digest = f" * Digest of the results on the fixed set: {digests[interface.name]:016x}."
+        count = undecided[interface.name]
+        lines += [f"/* {title}", *([_UNDECIDED.format(count)] if count else []), f"{digest} */"]
         lines += [*interface.prototypes(), ""]
     return "\n".join([*lines, "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""])
 
@@ -93,6 +103,8 @@ class Exported:
     """All files, the header among them."""
     digests: Mapping[str, int]
     """For each function the digest of its results on the fixed set, which the self-test prints."""
+    undecided: Mapping[str, int]
+    """For each function how many of these results enclosures alone decide, so that those of C are not correctly rounded."""
     entries: tuple[str, ...]
     """The names of all functions."""
     sources: Mapping[str, bytes] = field(default_factory=dict, repr=False)
@@ -242,7 +254,8 @@ def export_tables(tables: Sequence[Table], name: str, *, self_test: bool) -> Exp
     entries = _unique([table.name for table in tables])
     files = table_files(name, tables, self_test=self_test)
     digests = {table.name: table.digest for table in tables}
-    return Exported(tables[0].name, files[f"{name}.h"].decode(), files, digests, entries, files)
+    undecided = dict.fromkeys(entries, 0)
+    return Exported(tables[0].name, files[f"{name}.h"].decode(), files, digests, undecided, entries, files)
 
 
 def export_sources(sources: Sequence[ExportSource], name: str, *, self_test: bool) -> Exported:
@@ -250,14 +263,15 @@ def export_sources(sources: Sequence[ExportSource], name: str, *, self_test: boo
     interfaces = [source.interface for source in sources]
     entries = _entries(interfaces)
     digests = {source.interface.name: source.digest for source in sources}
-    header = header_text(name, interfaces, digests)
+    undecided = {source.interface.name: source.undecided for source in sources}
+    header = header_text(name, interfaces, digests, undecided)
     common = {file: text.encode() for file, text in common_files(interfaces).items()}
     files = {f"{name}.h": header.encode(), f"{name}.c": source_text(name, interfaces).encode(), **common}
     if self_test:
         from ogive.exporting.self_test import self_test_text
 
         files[f"{name}_test.c"] = self_test_text(name, sources, digests).encode()
-    return Exported(interfaces[0].name, header, files, digests, entries, files)
+    return Exported(interfaces[0].name, header, files, digests, undecided, entries, files)
 
 
 def _entries(interfaces: Sequence[Interface]) -> tuple[str, ...]:

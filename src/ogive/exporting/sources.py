@@ -83,6 +83,10 @@ def fnv(arrays: Sequence[np.ndarray]) -> int:
     return found
 
 
+def _bits(array: np.ndarray) -> np.ndarray:
+    return array.view(f"u{array.itemsize}")
+
+
 @dataclass(frozen=True)
 class ExportSource:
     """A function to be exported."""
@@ -94,11 +98,22 @@ class ExportSource:
 
     @cached_property
     def digest(self) -> int:
-        """The digests of its results on the fixed set, one shape after the other."""
-        return fnv(self._checked())
+        """The digest of what the function computes of the fixed set, one shape after the other."""
+        return fnv(self._computed)
 
-    def _checked(self) -> list[np.ndarray]:
-        ufunc = make_ufunc(self.interface.name, self.computation, self.values or self.interface.constants)
+    @cached_property
+    def undecided(self) -> int:
+        """How many of these results no level in C decides, so that they are not those of Python."""
+        pairs = zip(self._computed, self._checked(has_enclosures=True), strict=True)
+        return sum(int(np.count_nonzero(_bits(a) != _bits(b))) for a, b in pairs)
+
+    @cached_property
+    def _computed(self) -> list[np.ndarray]:
+        return self._checked(has_enclosures=False)
+
+    def _checked(self, *, has_enclosures: bool) -> list[np.ndarray]:
+        values = self.values or self.interface.constants
+        ufunc = make_ufunc(self.interface.name, self.computation, values, has_enclosures=has_enclosures)
         results: list[np.ndarray] = []
         for shape in ROWS if self.interface.is_row_wise else ((1, ELEMENTS),):
             inputs = []

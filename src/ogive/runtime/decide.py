@@ -20,7 +20,7 @@ from ogive.forking import cached_property
 if TYPE_CHECKING:
     from ogive.program import DecideRow
 
-__all__ = ["Decider", "RowDecider"]
+__all__ = ["Decider", "LastLevel", "RowDecider", "leave_open"]
 
 #: How many results a kernel remembers: 65,536 are all inputs of 16 bits.
 MOST_REMEMBERED = 1 << 17
@@ -38,6 +38,9 @@ SEVERAL = 4
 FEW = 256
 
 Decide = Callable[[Sequence[Any], Sequence[float]], tuple[Any, ...]]
+
+#: A last level takes the bytes of operands, of results and of the mask of open ones, and parameters. It gives the results.
+LastLevel = Callable[[Sequence[bytes], Sequence[bytes], bytes, tuple[float, ...]], tuple[bytes, ...]]
 
 
 class Decider:
@@ -196,6 +199,13 @@ class Decider:
         self._make_room(1)
         self.known[key] = found
         return found
+
+
+def leave_open(
+    inputs: Sequence[bytes], outputs: Sequence[bytes], mask: bytes, parameters: tuple[float, ...]
+) -> tuple[bytes, ...]:
+    """The repair's results, for kernels without a third level."""
+    return tuple(outputs)
 
 
 class RowDecider:

@@ -19,7 +19,7 @@ from ogive.errors import MissingPackageError, message
 from ogive.forking import no_fork
 from ogive.runtime import cache, wheel_kernels
 from ogive.runtime.counting import note
-from ogive.runtime.decide import Decider, RowDecider
+from ogive.runtime.decide import Decider, LastLevel, RowDecider, leave_open
 from ogive.runtime.engine_files import engine_files
 
 if TYPE_CHECKING:
@@ -197,17 +197,19 @@ def make_kernel(
     row_wise: bool = False,
     row_operands: Iterable[int] = (),
     make_identity: Callable[[], str] | None = None,
-    decide: Decider | RowDecider | None = None,
+    decide: LastLevel | None = None,
     of_columns: bool = False,
     is_first: bool = True,
     level: int = compiler.LEVEL,
+    has_enclosures: bool = True,
 ) -> _native.Kernel:
     """A kernel for operands of these types; its program is asked for when it is first called.
 
     ``row_operands`` are the operands of a row-wise kernel that have one number a row. ``of_columns`` asks for the code of
     rows that are columns, which another kernel calls (runtime/native/rows.c). Kernels that are not ``is_first`` are called by
     those whose undecided elements they compute, which count for them.
-    ``level`` is that of LLVM's optimisation.
+    ``level`` is that of LLVM's optimisation. Kernels without enclosures compute what exported C computes: the repair's results
+    stay where it decides nothing.
 
     ``make_identity`` gives a text that says as much as the program, and is made faster: if the cache knows what
     was made of it, the program is not made again.
@@ -248,6 +250,7 @@ def make_kernel(
             row_operands=of_row,
             make_identity=None if make_identity is None else lambda: identity_of_retry(make_identity()),
             is_first=False,
+            has_enclosures=has_enclosures,
         )
 
     def repair_of(target: Target | None, marks_rows: bool, retries: int) -> _native.Kernel:
@@ -268,14 +271,17 @@ def make_kernel(
             row_wise=row_wise,
             row_operands=(*of_row, *((operands,) if marks_rows else ())),
             make_identity=None if make_identity is None else identity,
-            decide=(
-                RowDecider(inputs, outputs, lambda: make_program().decide_row)
-                if row_wise
-                else Decider(inputs, outputs, lambda: make_program().decide)
-            ),
+            decide=last_level(),
             is_first=False,
             level=0 if retries else compiler.LEVEL,
         )
+
+    def last_level() -> LastLevel:
+        if not has_enclosures:
+            return leave_open
+        if row_wise:
+            return RowDecider(inputs, outputs, lambda: make_program().decide_row)
+        return Decider(inputs, outputs, lambda: make_program().decide)
 
     def columns_of(target: Target | None) -> _native.Kernel:
         return make_kernel(
