@@ -28,7 +28,8 @@ OF_THE_FORMULA = {
     ("vjp of erfc", "float32"): "exp(-x*x) beyond 9.3",
     ("grad of x of erfc", "float32"): "exp(-x*x) beyond 9.3",
     ("gelu by tanh", "float32"): "exp(-2 * 43), of an operand of 10",
-    ("fast vjp of geglu", "float32"): "the slope of tanh at 43, of a gate of 10",
+    ("vjp of geglu", "bfloat16"): "the slope of tanh at 43, of a gate of 10",
+    ("fast vjp of geglu", "float32"): "the same",
     ("fast vjp of geglu", "bfloat16"): "the same",
     ("fast vjp of geglu", "float16"): "the same",
 }
