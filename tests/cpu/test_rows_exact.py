@@ -338,6 +338,17 @@ def test_masked_rows_need_no_repair(op, masked):
     ).all()
 
 
+@pytest.mark.parametrize("offset", [10, -100, 1e5])
+def test_rows_far_from_zero_need_no_repair(offset):
+    """An error of the mean moves the sum of squares around it by its square alone. It moves elements as it is."""
+    op, kind = ogive.mean_variance_normalization, ELEMENT_TYPES["float32"]
+    for length in (3, 8, 64, 768):
+        rows = (np.random.default_rng(8).standard_normal((200, length)) + offset).astype(np.float32)
+        assert offset > 1e4 or undecided(op, rows).mean() < 0.05
+        for row, got in zip(rows[:2], op(rows), strict=False):
+            assert same(got, right_rows(_root(op), [[float(x) for x in row]], {}, kind)).all()
+
+
 @pytest.mark.parametrize("length", [1, 15, 70, 1024])
 def test_rows_of_nothing_have_no_results(length):
     """Behind rows that have some, so that all are computed by the first level."""

@@ -46,6 +46,7 @@ __all__ = [
     "replaced",
     "rest_of_largest",
     "row_exponential",
+    "square_around_mean",
     "summed_exponential",
     "threshold_of_row",
     "weighted_exponential",
@@ -178,6 +179,19 @@ def multiple_beside_extreme(root: Expression) -> Expression | None:
             same = node(root.operation, (x, extreme) if place == 0 else (extreme, x), None, root.format)
             return made(same) if root.operation == ops.SUBTRACT else same if root.format is Format.TRUTH else None
     return None
+
+
+def square_around_mean(root: Expression) -> tuple[Expression, Expression] | None:
+    """X and the mean of its row, where this is ``(x - mean) * (x - mean)``; None for another number."""
+    if root.operation != ops.MULTIPLY or root.operands[0] is not root.operands[1]:
+        return None
+    away = root.operands[0]
+    if away.operation != ops.SUBTRACT or away.operands[1].operation != ops.DIVIDE:
+        return None
+    x, mean = away.operands
+    total, count = mean.operands
+    is_mean = total.operation == ops.ROW_SUM and total.operands[0] is x and count.operation == ops.ROW_COUNT
+    return (x, mean) if is_mean else None
 
 
 def weighted_exponential(root: Expression) -> tuple[Expression, Expression] | None:

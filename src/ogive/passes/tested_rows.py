@@ -48,6 +48,7 @@ from ogive.passes.row_numbers import (
     multiple_beside_extreme,
     product_of_row,
     row_exponential,
+    square_around_mean,
     threshold_of_row,
     weighted_exponential,
     within_row,
@@ -213,6 +214,8 @@ class TestedRows(RowLowering, TestedReals):
             self.sums[root] = self._product(value, is_used=root in self.used)
         elif root.operation in EXTREMES:
             self._extreme(root, value)
+        elif not self.m.extended and (parts_of_square := square_around_mean(operand)) is not None:
+            self.sums[root] = self._sum_around_mean(operand, *parts_of_square)
         else:
             self.sums[root] = self._sum(operand, value)
             self._look_at_weights(root, value)
@@ -584,6 +587,24 @@ class TestedRows(RowLowering, TestedReals):
         return replace(
             total, error=Bound(relative, static, absolute, doubt, None, least, largest, None, exactly, beyond)
         )
+
+    def _sum_around_mean(self, operand: Expression, x: Expression, mean: Expression) -> DoubleWord:
+        """The sum of squares around the mean, by that around a number c next to the mean m.
+
+        ``sum((x - m)**2)`` is ``sum((x - c)**2) - n * (m - c)**2``. So what the mean is wrong by counts squared, and not beside
+        each element: rows far from zero stay decided.
+        """
+        center = self.number(mean)
+        assert center.low is None
+        exact = replace(center, error=replace(center.error, relative=0.0, static=0.0, absolute=None))
+        away = self.m.subtract(self.number(x), exact)
+        found = self._sum(operand, self.m.unscaled(self.m.multiply(away, away)))
+        distance = self.m.total(center)
+        if distance is None:
+            return found
+        m = self.rows.m
+        lost = m.mul_(m.mul_(distance, distance), m.mul_(LENGTH, m.number(ROOM)))
+        return replace(found, error=replace(found.error, absolute=self._plus(found.error.absolute, lost)))
 
     def _share_of_one_sign(self) -> Expression:
         """The error of a sum of numbers of one sign, which grows with the row, as a share of it."""
