@@ -95,7 +95,9 @@ EXPM1 = elementary(
     loses_subnormals=True,  # it computes at half the size
     evaluate=np.expm1,
     evaluate_exactly=lambda mp, x: mp.expm1(x),
-    enclosure=lambda e, x: e.odd(e.arb.expm1, lambda sign: e.infinity[1] if sign > 0 else e.number(-1), x),
+    enclosure=lambda e, x: e.odd(
+        e.arb.expm1, lambda sign: e.infinity[1] if sign > 0 else e.number(-1), x, lambda size: (-size).exp()
+    ),
     near_zero=lambda u, sign: (u, 1),
 )
 
@@ -118,7 +120,15 @@ LOGISTIC = elementary(
     never_makes_nan=True,
     evaluate=_logistic_on_arrays,
     evaluate_exactly=lambda mp, x: 1 / (1 + mp.exp(-x)),
-    enclosure=lambda e, x: e.other(_logistic_of_ball, 1, e.number(Fraction(1, 2)), e.zero[1], e.number(1), x),
+    enclosure=lambda e, x: e.other(
+        _logistic_of_ball,
+        1,
+        e.number(Fraction(1, 2)),
+        e.zero[1],
+        e.number(1),
+        x,
+        lambda size: _logistic_of_ball(-size),
+    ),
     near_zero=lambda u, sign: (type(u)(1, 2), sign),
 )
 
@@ -326,7 +336,9 @@ TANH = elementary(
     is_linear_at_zero=True,
     evaluate=np.tanh,
     evaluate_exactly=lambda mp, x: mp.tanh(x),
-    enclosure=lambda e, x: e.odd(e.arb.tanh, lambda sign: e.number(sign), x),
+    enclosure=lambda e, x: e.odd(
+        e.arb.tanh, lambda sign: e.number(sign), x, lambda size: 2 * _logistic_of_ball(-2 * size)
+    ),
     near_zero=lambda u, sign: (u, -sign),
 )
 
@@ -376,7 +388,7 @@ ERF = elementary(
     never_makes_nan=True,
     evaluate=lambda x: _error_functions().on_array("erf", x),
     evaluate_exactly=lambda mp, x: _error_functions().exact("erf", x),
-    enclosure=lambda e, x: e.odd(e.arb.erf, lambda sign: e.number(sign), x),
+    enclosure=lambda e, x: e.odd(e.arb.erf, lambda sign: e.number(sign), x, _error_functions().erfc_of_ball),
 )
 
 
@@ -386,9 +398,22 @@ ERFC = elementary(
     never_makes_nan=True,
     evaluate=lambda x: _error_functions().on_array("erfc", x),
     evaluate_exactly=lambda mp, x: _error_functions().exact("erfc", x),
-    enclosure=lambda e, x: e.other(_error_functions().erfc_of_ball, 1, e.number(1), e.number(2), e.zero[1], x),
+    enclosure=lambda e, x: e.other(
+        _error_functions().erfc_of_ball,
+        1,
+        e.number(1),
+        e.number(2),
+        e.zero[1],
+        x,
+        _error_functions().erfc_of_ball,
+    ),
     near_zero=lambda u, sign: (1, -sign),
 )
+
+
+def _normal_tail_of_ball(arb: Any, ball: Any) -> Any:
+    return _error_functions().erfc_of_ball(ball / arb(2).sqrt()) / 2
+
 
 NORMAL_TAIL = elementary(
     "normal_tail",
@@ -397,12 +422,13 @@ NORMAL_TAIL = elementary(
     evaluate=lambda x: _error_functions().normal_tail_on_array(x),
     evaluate_exactly=lambda mp, x: _error_functions().exact("erfc", x / mp.sqrt(2)) / 2,
     enclosure=lambda e, x: e.other(
-        lambda ball: _error_functions().erfc_of_ball(ball / e.arb(2).sqrt()) / 2,
+        partial(_normal_tail_of_ball, e.arb),
         1,
         e.number(Fraction(1, 2)),
         e.number(1),
         e.zero[1],
         x,
+        partial(_normal_tail_of_ball, e.arb),
     ),
     near_zero=lambda u, sign: (type(u)(1, 2), -sign),
 )

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache, lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ogive import forking
 from ogive import operations as ops
@@ -29,6 +29,7 @@ from ogive.limits import with_limits
 
 __all__ = [
     "BITS",
+    "Beside",
     "Undecided",
     "Value",
     "ball_of",
@@ -84,13 +85,27 @@ class Negligible(Undecided):
     """All that a value may be is rounded to zero: more bits are needed for its sign alone."""
 
 
+class Beside(NamedTuple):
+    """A value is next to a fraction, however near.
+
+    That decides the sign of 1 + tanh(-10**9), and on which side of a tie 1.5 + exp(-10**9) is. The distance is the value of what
+    cancels: 1 + tanh(-10**9) is 2 exp(-2 * 10**9).
+    """
+
+    fraction: Any
+    side: int
+    """1 or -1: on which side of the fraction the value is. 0 where it is the fraction."""
+    apart: Callable[[], Any] | None = None
+    """A ball of the distance, where that is known to as many bits as other balls."""
+
+
 class Value:
     """A number of the extended reals, with signed zeros: exactly, or in a ball."""
 
     __slots__ = ("ball", "beside", "fraction", "kind", "sign")
 
     def __init__(
-        self, kind: str, sign: int = 0, fraction: Any = None, ball: Any = None, beside: tuple[Any, int] | None = None
+        self, kind: str, sign: int = 0, fraction: Any = None, ball: Any = None, beside: Beside | None = None
     ) -> None:
         self.kind = kind
         """``nan``, ``infinity``, ``zero``, ``fraction`` (not zero), or ``ball``."""
@@ -98,10 +113,7 @@ class Value:
         """1, -1, or 0 where it is not known: of a ball that contains zero it may be, as of exp(-10**30)."""
         self.fraction, self.ball = fraction, ball
         self.beside = beside
-        """For some balls: a fraction, and on which side of it the value is, by however little: 1 or -1.
-
-        That decides the sign of 1 + tanh(-10**9), and on which side of a tie 1.5 + exp(-10**9) is.
-        """
+        """For some balls, the fraction that the value is next to."""
 
 
 _ALL_MADE: Mapping[type, Effects] = {Value: Effects(made="kind sign fraction ball beside")}
@@ -131,31 +143,44 @@ def _of_fraction(q: Any) -> Value:
     return Value("fraction", 1 if q > 0 else -1, fraction=q)
 
 
-def of_ball(ball: Any, sign: int = 0, beside: tuple[Any, int] | None = None) -> Value:
+def of_ball(ball: Any, sign: int = 0, beside: Beside | None = None) -> Value:
     """A ball; ``sign`` where that is known although the ball may contain zero."""
-    if not sign and beside and beside[0] * beside[1] >= 0:
-        sign = beside[1]
+    if beside and not beside.fraction and beside.apart is not None:
+        ball = beside.side * beside.apart()
+    if not sign and beside and beside.fraction * beside.side >= 0:
+        sign = beside.side
     if not sign and ball.is_finite():
         sign = 1 if ball > 0 else -1 if ball < 0 else 0
     return Value("ball", sign, ball=ball, beside=beside)
 
 
-def _beside(value: Value) -> tuple[Any, int] | None:
-    """A fraction, and on which side of it a value is: 0 where it is the fraction."""
-    return (value.fraction, 0) if value.kind == "fraction" else value.beside
+def _beside(value: Value) -> Beside | None:
+    """The fraction that a value is, or is next to."""
+    return Beside(value.fraction, 0) if value.kind == "fraction" else value.beside
 
 
-def _scaled(value: Value, factor: Any) -> tuple[Any, int] | None:
+def _scaled(value: Value, factor: Any) -> Beside | None:
     """The fraction that the product with a fraction is next to."""
-    return value.beside and (value.beside[0] * factor, value.beside[1] if factor > 0 else -value.beside[1])
+    if value.beside is None:
+        return None
+    fraction, side, apart = value.beside
+    more = None if apart is None else lambda: apart() * abs(factor)
+    return Beside(fraction * factor, side if factor > 0 else -side, more)
 
 
-def _size(value: Value) -> tuple[Any, int] | None:
+def _size(value: Value) -> Beside | None:
     """A fraction of a value's sign, and 1 or -1 where the value's magnitude is the larger or the smaller one, 0 where it is the same."""
     found = _beside(value)
-    if not found or not value.sign or found[0] * value.sign <= 0:
+    if not found or not value.sign or found.fraction * value.sign <= 0:
         return None
-    return found[0], found[1] * value.sign
+    return Beside(found.fraction, found.side * value.sign, found.apart)
+
+
+def _offset(found: Beside) -> Any:
+    """The difference to the fraction as a ball; None where it is not known."""
+    if found.side == 0:
+        return 0
+    return None if found.apart is None else found.side * found.apart()
 
 
 def of_number(value: Any) -> Value:
@@ -393,12 +418,30 @@ class _Rules:
         beside = self.beside_sum(a, b) or self.beside_sum(b, a)
         return of_ball(ball_of(a) + ball_of(b), a.sign if a.sign == b.sign else 0, beside)
 
-    def beside_sum(self, a: Value, b: Value) -> tuple[Any, int] | None:
+    def beside_sum(self, a: Value, b: Value) -> Beside | None:
         """The fraction that a sum is next to: of a fraction and a number with a sign, and of two beside fractions."""
         p, q = _beside(a), _beside(b)
-        if p and q and p[1] * q[1] >= 0:
-            return p[0] + q[0], p[1] or q[1]
-        return (p[0], b.sign) if p and b.sign and p[1] * b.sign >= 0 else None
+        if not p:
+            return None
+        small = Beside(self.fmpq(0), b.sign, lambda: abs(ball_of(b))) if b.sign else None
+        for other in (q, small):
+            found = other and self.joined(p, other)
+            if found:
+                return found
+        return None
+
+    def joined(self, p: Beside, q: Beside) -> Beside | None:
+        """The fraction that the sum of two numbers is next to; None where they lie on both sides, and one is not known."""
+        fraction, lacks_distance = p.fraction + q.fraction, self.lacks_distance(p, q)
+        if p.side * q.side >= 0:
+            return Beside(fraction, p.side or q.side, None if lacks_distance else lambda: abs(_offset(p) + _offset(q)))
+        if lacks_distance:
+            return None
+        rest = _offset(p) + _offset(q)
+        return Beside(fraction, 1 if rest > 0 else -1, lambda: abs(rest)) if rest > 0 or rest < 0 else None
+
+    def lacks_distance(self, *numbers: Beside) -> bool:
+        return any(number.side and number.apart is None for number in numbers)
 
     def multiply(self, a: Value, b: Value) -> Value:
         kinds = (a.kind, b.kind)
@@ -417,14 +460,21 @@ class _Rules:
                 return of_ball(ball_of(a) * ball_of(b), a.sign * b.sign, _scaled(value, factor.fraction))
         return of_ball(ball_of(a) * ball_of(b), a.sign * b.sign, self.beside_product(_size(a), _size(b)))
 
-    def beside_product(self, a: tuple[Any, int] | None, b: tuple[Any, int] | None) -> tuple[Any, int] | None:
+    def beside_product(self, a: Beside | None, b: Beside | None) -> Beside | None:
         """The fraction that a product is next to, by the sizes of both factors."""
-        if not (a and b) or a[1] * b[1] < 0:
+        if not (a and b) or a.side * b.side < 0:
             return None
-        fraction = a[0] * b[0]
+        p, q = a.fraction, b.fraction
+        fraction = p * q
         if fraction.height_bits() > _LONGEST:
             return None
-        return fraction, (a[1] or b[1]) * (1 if fraction > 0 else -1)
+
+        def apart() -> Any:
+            first, second = _offset(a), _offset(b)
+            return abs(first * q + second * p + first * second)
+
+        side = (a.side or b.side) * (1 if fraction > 0 else -1)
+        return Beside(fraction, side, None if self.lacks_distance(a, b) else apart)
 
     def divide(self, a: Value, b: Value) -> Value:
         if "nan" in (a.kind, b.kind) or (a.kind == b.kind and a.kind in ("zero", "infinity")):
@@ -440,9 +490,16 @@ class _Rules:
         if b.kind == "fraction":
             beside = _scaled(a, 1 / b.fraction)
         else:
-            size = _size(b)
-            beside = self.beside_product(_size(a), size and (1 / size[0], -size[1]))
+            beside = self.beside_product(_size(a), self.beside_inverse(b))
         return of_ball(ball_of(a) / ball_of(b), a.sign * b.sign, beside)
+
+    def beside_inverse(self, b: Value) -> Beside | None:
+        """The size of the inverse of a number."""
+        size = _size(b)
+        if not size:
+            return None
+        fraction, side, apart = size
+        return Beside(1 / fraction, -side, None if apart is None else lambda: apart() / (fraction * abs(ball_of(b))))
 
     def square_root(self, a: Value) -> Value:
         if a.kind in ("nan", "zero"):
@@ -455,7 +512,11 @@ class _Rules:
         root = None if size is None else self.exact_root(size[0], 2)
         if a.kind == "fraction" and root is not None:
             return _of_fraction(root)
-        return of_ball(ball_of(a).sqrt(), 1, None if size is None or root is None else (root, size[1]))
+        ball = ball_of(a).sqrt()
+        if size is None or root is None:
+            return of_ball(ball, 1)
+        apart = size.apart
+        return of_ball(ball, 1, Beside(root, size.side, None if apart is None else lambda: apart() / (ball + root)))
 
     def exact_root(self, q: Any, degree: int) -> Any:
         """The root of a positive fraction, if that is one; else None."""
@@ -566,31 +627,50 @@ class _Rules:
 
     # ---- functions. A ball is given where the result is no fraction.
 
-    def odd(self, function: Callable[[Any], Any], at_infinity: Callable[[int], Value], a: Value) -> Value:
-        """Functions that are 0 at 0. The sign is that of the operand but of sine and tangent."""
+    def odd(
+        self,
+        function: Callable[[Any], Any],
+        at_infinity: Callable[[int], Value],
+        a: Value,
+        apart: Callable[[Any], Any] | None = None,
+    ) -> Value:
+        """Functions that are 0 at 0. The sign is that of the operand but of sine and tangent.
+
+        ``apart`` is the distance from the limit that is a fraction, in terms of a number's size.
+        """
         if a.kind in ("nan", "zero"):
             return a
         if a.kind == "infinity":
             return at_infinity(a.sign)
         is_periodic = function in (self.arb.sin, self.arb.tan)
         limit = at_infinity(a.sign) if a.sign else _NAN
-        beside = (limit.fraction, -limit.sign) if limit.kind == "fraction" else None
-        return of_ball(function(ball_of(a)), 0 if is_periodic else a.sign, beside)
+        return of_ball(function(ball_of(a)), 0 if is_periodic else a.sign, self.beside_limit(limit, a, apart))
+
+    def beside_limit(self, limit: Value, a: Value, apart: Callable[[Any], Any] | None) -> Beside | None:
+        """Functions whose limit is a fraction stay nearer to zero."""
+        if limit.kind != "fraction":
+            return None
+        return Beside(limit.fraction, -limit.sign, None if apart is None else lambda: apart(abs(ball_of(a))))
 
     def other(
-        self, function: Callable[[Any], Any], sign: int, at_zero: Value, below: Value, above: Value, a: Value
+        self,
+        function: Callable[[Any], Any],
+        sign: int,
+        at_zero: Value,
+        below: Value,
+        above: Value,
+        a: Value,
+        apart: Callable[[Any], Any] | None = None,
     ) -> Value:
-        """Functions with other values at zero and at the infinities; ``sign`` where they have one."""
+        """Functions with other values at zero and at the infinities; ``sign`` where they have one, ``apart`` as above."""
         if a.kind == "nan":
             return a
         if a.kind == "zero":
             return at_zero
         if a.kind == "infinity":
             return above if a.sign > 0 else below
-        # Those whose limit is a fraction stay below it.
         limit = (below if a.sign < 0 else above) if a.sign else _NAN
-        beside = (limit.fraction, -1) if limit.kind == "fraction" else None
-        return of_ball(function(ball_of(a)), sign, beside)
+        return of_ball(function(ball_of(a)), sign, self.beside_limit(limit, a, apart))
 
     def slope(
         self,
@@ -604,7 +684,8 @@ class _Rules:
         """The same of functions whose sign, and the fraction that they are beside, follow from where the number is."""
         if a.kind == "ball" or a.kind == "fraction":
             ball = ball_of(a)
-            return of_ball(function(ball), *sides(self, ball))
+            sign, beside = sides(self, ball)
+            return of_ball(function(ball), sign, beside and Beside(*beside))
         return self.other(function, 0, at_zero, below, above, a)
 
     def near_zero(
@@ -614,13 +695,13 @@ class _Rules:
         value = function(a)
         if value.kind == "ball" and a.kind == "fraction" and abs(a.fraction) <= 1:
             fraction, side = near(a.fraction, a.sign)
-            value = of_ball(value.ball, value.sign, (self.fmpq(fraction), side))
+            value = of_ball(value.ball, value.sign, Beside(self.fmpq(fraction), side))
         elif value.kind == a.kind == "ball" and a.sign and abs(a.ball) < 1:
             begin = function(_ZERO[a.sign])
             if begin.kind == "fraction" and value.ball.contains(begin.fraction):
                 # All these functions rise or fall from zero to 1 on each side.
                 order = self.compare(function(of_number(Fraction(a.sign, 2))), begin)
-                value = of_ball(value.ball, value.sign, (begin.fraction, order or 1))
+                value = of_ball(value.ball, value.sign, Beside(begin.fraction, order or 1))
         return value
 
     def inside(self, function: Callable[[Any], Any], at_ends: Mapping[int, Value], a: Value) -> Value:
@@ -644,7 +725,10 @@ class _Rules:
             return _NAN
         if order == 0:
             return _ZERO[1]
-        return a if a.kind == "infinity" else of_ball(ball_of(a).acosh(), 1)
+        if a.kind == "infinity":
+            return a
+        _, more = self.from_one(a)
+        return of_ball(ball_of(a).acosh() if more is None else (more + (more * (more + 2)).sqrt()).log1p(), 1)
 
     def log(self, a: Value) -> Value:
         if a.kind == "zero":
@@ -653,11 +737,16 @@ class _Rules:
             return _NAN
         if self.is_one(a):
             return _ZERO[1]
-        return a if a.kind == "infinity" else of_ball(ball_of(a).log(), self.side_of_one(a))
+        if a.kind == "infinity":
+            return a
+        side, more = self.from_one(a)
+        return of_ball(ball_of(a).log() if more is None else more.log1p(), side)
 
-    def side_of_one(self, a: Value) -> int:
-        """On which side of 1 a number is, where it is beside that: 1 or -1."""
-        return a.beside[1] if a.beside and a.beside[0] == 1 else 0
+    def from_one(self, a: Value) -> tuple[int, Any]:
+        """On which side of 1 a number is, where it is beside that: 1 or -1; and the difference, where that is known."""
+        if not a.beside or a.beside.fraction != 1:
+            return 0, None
+        return a.beside.side, _offset(a.beside)
 
     def log_to_base(self, base: int, a: Value) -> Value:
         found = self.log(a)
@@ -714,7 +803,10 @@ class _Rules:
             return _NAN
         if order == 0:
             return _INFINITY[-1]
-        return a if a.kind == "infinity" else of_ball(ball_of(a).log1p(), a.sign)
+        if a.kind == "infinity":
+            return a
+        more = _offset(a.beside) if a.beside and a.beside.fraction == -1 else None
+        return of_ball(ball_of(a).log1p() if more is None else more.log(), a.sign)
 
     def atan2(self, a: Value, b: Value) -> Value:
         if "nan" in (a.kind, b.kind):
@@ -1004,7 +1096,7 @@ def rounded(value: Any, kind: ElementType, modular: bool, is_last: bool) -> floa
     low, high = (_of_end(m, e, value.sign, kind) for m, e in ends)
     if value.beside and low != high:
         # Between the fraction and the ball's end on that side.
-        fraction, side = value.beside
+        fraction, side = value.beside[:2]
         limit = _of_side(int(fraction.p), int(fraction.q), side, kind)
         # The fraction may lie far outside of the ball.
         low, high = (max(low, limit), high) if side > 0 else (low, min(high, limit))

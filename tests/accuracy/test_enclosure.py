@@ -306,7 +306,7 @@ def test_values_are_on_that_side_of_their_fractions(name):
         for q in points:
             value = _rules(False, 64).rule(OPERATIONS[name])(of_number(q))
             if value.beside is not None:
-                fraction, side = value.beside
+                fraction, side = value.beside[:2]
                 distance = (value.ball - fraction) * side
                 assert distance > 0, (q, fraction, side)
                 checked += 1
@@ -322,3 +322,28 @@ def test_vast_numbers_that_cancel():
     assert right(f.expm1(x) - f.exp(x), 8000.0)[0] == -1
     assert right(f.cosh(x) - f.exp(x) / 2, 8000.0)[0] == 0
     assert right(f.expm1(x) - f.exp(x), 3e38)[0] == 0
+
+
+#: Differences to fractions that no number of bits shows: formulas, operands, and results.
+NEXT_TO_FRACTIONS = {
+    "slope of a logarithm of 1 - tanh": (ogive.grad(ogive.operator(lambda x: np.log(1 - np.tanh(x)))), -2.0),
+    "and of 1 - sigmoid": (ogive.grad(ogive.operator(lambda x: np.log(1 - ogive.sigmoid(x)))), -1.0),
+    "and of 2 - erfc": (ogive.operator(lambda x: np.log(2 - ogive.erfc(-x)) / (x * x)), -1.0),
+    "1 - ndtr": (ogive.operator(lambda x: np.log(1 - ogive.ndtr(x)) / (x * x)), -0.5),
+    "a sum with 1": (ogive.operator(lambda x: np.log(1 + np.exp(-x)) * np.exp(x)), 1.0),
+    "a sum and a difference": (ogive.operator(lambda x: (1.5 - np.exp(-x) - 1.5) * np.exp(x)), -1.0),
+    "two numbers beside 1": (ogive.operator(lambda x: (ogive.sigmoid(x) - np.tanh(x)) * np.exp(x)), -1.0),
+    "a product": (ogive.operator(lambda x: (np.tanh(x) * ogive.sigmoid(x) - 1) * np.exp(x)), -1.0),
+    "a quotient": (ogive.operator(lambda x: (1 / ogive.sigmoid(x) - 1) * np.exp(x)), 1.0),
+    "a root": (ogive.operator(lambda x: (np.sqrt(ogive.sigmoid(x)) - 1) * np.exp(x)), -0.5),
+    "a multiple": (ogive.operator(lambda x: (3 - 3 * ogive.sigmoid(x)) * np.exp(x)), 3.0),
+    "minus 1": (ogive.operator(lambda x: np.log1p(np.expm1(-x)) / x), -1.0),
+    "acosh": (ogive.operator(lambda x: np.arccosh(1 + np.exp(-2 * x)) * np.exp(x)), 1.4142135623730951),
+}
+
+
+@pytest.mark.parametrize("name", NEXT_TO_FRACTIONS)
+def test_distances_from_fractions_are_numbers(name):
+    op, right = NEXT_TO_FRACTIONS[name]
+    for x in (1e7, 3e38):
+        assert right_result(op.formula()[0], [x], {}, single) == (float(np.float32(right)), True)

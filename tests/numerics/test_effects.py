@@ -14,7 +14,7 @@ from ogive import enclosure
 from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.effects import Checked, Effects, UnlistedField, complete
-from ogive.enclosure import Value, of_ball, of_number
+from ogive.enclosure import Beside, Value, of_ball, of_number
 from ogive.expression import STORAGE, Expression, Format, node
 from ogive.numerics import double_word, paired
 from ogive.numerics.bound import Beyond, Bound
@@ -355,8 +355,9 @@ def judge_values(flint: Any, rules: Any) -> None:
     for n in (Fraction(3, 2), Fraction(-5, 4)):
         for side in (1, -1):
             fraction = flint.fmpq(n.numerator, n.denominator)
-            ball = of_ball(flint.arb(fraction) + side * tiny * flint.arb(1, 0.5), beside=(fraction, side))
-            values[f"{n} and {side} tiny"] = ball, n + side * Fraction(1, 2**300)
+            ball, right = flint.arb(fraction) + side * tiny * flint.arb(1, 0.5), n + side * Fraction(1, 2**300)
+            values[f"{n} and {side} tiny"] = of_ball(ball, beside=Beside(fraction, side)), right
+            values[f"{n} and {side} tiny, known"] = of_ball(ball, beside=Beside(fraction, side, lambda: tiny)), right
     unary = {
         "negate": (rules.negate, lambda v: -v),
         "absolute": (rules.table[ops.ABSOLUTE], abs),
@@ -383,6 +384,10 @@ def judge_values(flint: Any, rules: Any) -> None:
         if value.beside:
             fraction, side = Fraction(int(value.beside[0].p), int(value.beside[0].q)), value.beside[1]
             assert (right > fraction) if side > 0 else (right < fraction), name
+            if value.beside.apart is not None:
+                distance = abs(right - fraction)
+                exact = flint.arb(flint.fmpq(distance.numerator, distance.denominator))
+                assert abs(value.beside.apart() / exact - 1) < 2.0**-90, name
         if value.kind == "ball":
             exact = flint.arb(flint.fmpq(right.numerator, right.denominator))
             assert abs(value.ball - exact) < 2.0**-90, name
