@@ -421,15 +421,29 @@ def _of_value(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
 
 
 def _inside(
-    lower: Callable[[Array], Array], upper: Callable[[Array], Array], sign: int, at_one: float = math.nan
+    lower: Callable[[Array], Array],
+    upper: Callable[[Array], Array],
+    sign: int,
+    at_one: float = math.nan,
+    most: float | None = None,
 ) -> Rule:
-    """A function of numbers of magnitudes below 1, which is NaN for certain of larger ones, and perhaps infinite at 1."""
+    """A function of numbers of magnitudes below 1, which is NaN for certain of larger ones, and perhaps infinite at 1.
+
+    ``most`` is the largest logarithm of what it is of numbers of float64 below 1, if ``lower`` holds for them.
+    """
 
     def function(u: Rough) -> Rough:
-        small = _finite(np.full(u.low.shape, sign), lower(u.low), upper(u.high))
-        is_one = np.isneginf(u.apart) & (np.abs(u.near) == 1) & (not math.isnan(at_one))
+        sides = np.full(u.low.shape, sign)
+        small = _finite(sides, lower(u.low), upper(u.high))
+        is_exact = np.isneginf(u.apart)
+        is_one = is_exact & (np.abs(u.near) == 1) & (not math.isnan(at_one))
+        is_less = is_exact & (np.abs(u.near) < 1) & (most is not None)
         return _first(
-            (u.low > 0, _nan(u)), (is_one, _constant(sign * at_one, u)), (u.high < -1, small), otherwise=_unknown(u)
+            (u.low > 0, _nan(u)),
+            (is_one, _constant(sign * at_one, u)),
+            (u.high < -1, small),
+            (is_less, _finite(sides, lower(u.low), np.full(u.low.shape, most or 0.0))),
+            otherwise=_unknown(u),
         )
 
     return function
@@ -613,6 +627,17 @@ def _normal_density(e: Array) -> Array:
     return _by_square(e, 0.5) - math.log2(2 * math.pi) / 2
 
 
+def _normal_hazard() -> Rule:
+    """The slope of `log_ndtr`: one to two densities above zero, and between ``abs(x)`` and that and 0.8 below."""
+    return _function(
+        _around(_normal_density, lambda e: _normal_density(e) + 1.0, falls=True),
+        _around(lambda e: np.maximum(e, -0.5), lambda e: np.logaddexp2(e, -0.3)),
+        math.sqrt(2 / math.pi),
+        0.0,
+        math.inf,
+    )
+
+
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "bell": _bell_shaped(_by_square, 1.0),
     "normal_density": _bell_shaped(_normal_density, None),
@@ -620,6 +645,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "tanh_slope": _bell_shaped(_of_value(lambda v: 2 - 2 * (v + np.log1p(np.exp(-2 * v))) * LOG2_E), 1.0),
     "gate_slope": _slope_of_gate(_exponential_density),
     "normal_gate_slope": _slope_of_gate(_normal_density),
+    "normal_hazard": _normal_hazard(),
     "nothing": lambda u: _constant(0.0, u),
     "add": _add,
     "subtract": lambda a, b: _add(a, _negate(b)),
@@ -716,7 +742,9 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "sin": _function(_near_zero(_bounded(0.0), 1), _near_zero(_bounded(0.0), -1), None, math.nan, math.nan),
     "cos": _function(_cosine, _cosine, 1.0, math.nan, math.nan),
     "tan": _function(_near_zero(_unknown, 1), _near_zero(_unknown, -1), None, math.nan, math.nan),
-    "asin": _of_both_signs(lambda sign: _inside(lambda e: e, lambda e: e + 0.7, sign), None, math.nan, math.nan),
+    "asin": _of_both_signs(
+        lambda sign: _inside(lambda e: e, lambda e: e + 0.7, sign, most=0.7), None, math.nan, math.nan
+    ),
     "acos": _function(
         _inside(lambda e: np.zeros(e.shape), lambda e: np.ones(e.shape), 1),
         _inside(lambda e: np.zeros(e.shape), lambda e: np.full(e.shape, 1.7), 1),
@@ -751,10 +779,10 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
         math.nan,
     ),
     "atanh": _of_both_signs(
-        lambda sign: _inside(lambda e: e, lambda e: e + 1, sign, math.inf), None, math.nan, math.nan
+        lambda sign: _inside(lambda e: e, lambda e: e + 1, sign, math.inf, most=4.3), None, math.nan, math.nan
     ),
     "erfinv": _of_both_signs(
-        lambda sign: _inside(lambda e: e - 0.3, lambda e: e + 0.2, sign, math.inf), None, math.nan, math.nan
+        lambda sign: _inside(lambda e: e - 0.3, lambda e: e + 0.2, sign, math.inf, most=2.6), None, math.nan, math.nan
     ),
 }
 
@@ -812,8 +840,10 @@ def _rounded(number: Rough, kind: ElementType) -> tuple[Array, Array]:
     vanishes = (number.sign != 0) & (number.high < zero_below)
     values = np.where(overflows, sign * math.inf, sign * 0.0)
     beside = converted(number.near, kind.numpy)
+    is_exact = np.isneginf(number.apart) & is_number
     is_beside = is_number & (number.apart < -precision - 3) & (beside.astype(np.float64) == number.near)
-    values = np.where(is_beside, number.near, values)
+    is_beside |= is_exact
+    values = np.where(is_beside & ~overflows & ~vanishes, number.near, values)
     values = np.where(number.is_nan, math.nan, values)
     is_decided = number.is_nan | ((number.sign != 0) & (overflows | vanishes | is_beside))
     return converted(values, kind.numpy), is_decided

@@ -70,6 +70,8 @@ FORMULAS = {
     ),
     "a second derivative": (ogive.grad(ogive.grad(ogive.gelu)), 0.4),
     "a slope of tanh": (ogive.grad(ogive.grad(ogive.tanh)), 0.4),
+    "a hazard": (ogive.grad(ogive.operator(lambda x, y: ogive.log_ndtr(x) * y), "x"), 0.4),
+    "exact sums": (lambda x, y: np.tanh(x) * y + 3, 0.4),
     "an angle": (lambda x, y: np.arctan2(y, x) * y, 0.1),
     "an exponential of a remainder": (lambda x, y: np.exp(x % y), 0.2),
 }
@@ -94,6 +96,16 @@ def test_results_are_those_of_enclosures(name, dtype):
         result = np.float64(found[place])
         assert np.array_equal(result, expected, equal_nan=True), (x[place], y[place])
         assert np.isnan(expected) or np.signbit(result) == np.signbit(expected), (x[place], y[place])
+
+
+@pytest.mark.parametrize("function", [ogive.erfinv, np.arctanh, np.arcsin])
+def test_an_infinite_gradient_of_a_function_inside_one(function):
+    op = ogive.operator(lambda x, y: function(x) * y)
+    (root,) = op.formula(for_doubles=True)
+    x, y = np.array([0.9921875, -0.75, 1 - 2.0**-53, 0.25]), np.array([np.inf, np.inf, -np.inf, np.inf])
+    found, is_decided = by_magnitude(root, {0: x, 1: y}, {}, ELEMENT_TYPES["float64"])
+    assert is_decided.all()
+    assert found.tolist() == [np.inf, -np.inf, -np.inf, np.inf]
 
 
 def test_a_function_without_a_rule_decides_nothing(monkeypatch):

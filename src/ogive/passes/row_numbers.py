@@ -182,7 +182,7 @@ def multiple_beside_extreme(root: Expression) -> Expression | None:
 
 
 def square_around_mean(root: Expression) -> tuple[Expression, Expression] | None:
-    """X and the mean of its row, where this is ``(x - mean) * (x - mean)``; None for another number."""
+    """An element x and the mean of its row, where this is ``(x - mean) * (x - mean)``; None for another number."""
     if root.operation != ops.MULTIPLY or root.operands[0] is not root.operands[1]:
         return None
     away = root.operands[0]
