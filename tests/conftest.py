@@ -14,6 +14,9 @@ hypothesis.settings.load_profile("ogive")
 
 pytest_plugins = ["tests.collecting", "tests.matrices"]
 
+#: Commands that prepare the process when they are imported: a cache of their own, and packs in another folder.
+collect_ignore = ["hostile"]
+
 # Collecting makes tens of thousands of objects that live as long as the session. The collector of garbage would walk over
 # them again and again: that was half of the time of collecting. Lowering makes many, too: it was a fifteenth of the tests'.
 gc.disable()
