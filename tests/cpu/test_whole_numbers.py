@@ -203,3 +203,19 @@ def test_remainders_of_long_quotients_need_no_enclosures(asked: Any) -> None:
         (root,) = op.formula()
         assert found[:8].tolist() == [right_result(root, [float(v)], {}, ELEMENT_TYPES["float32"])[0] for v in x[:8]]
     assert not asked
+
+
+#: Functions that lie between -1 and 0, next to -1 far to the left.
+NEXT_TO_MINUS_ONE = [np.tanh, ogive.erf, np.expm1, ogive.scaled_tanh, ogive.elu, lambda x: -ogive.sigmoid(-x)]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("rounded", [np.ceil, np.trunc])
+def test_what_lies_next_to_minus_one_becomes_minus_zero(rounded, dtype):
+    """The whole number of the second word is 1, and a sum of -1 and 1 is 0 without a sign."""
+    x = -np.array([3, 5.5, 8, 10, 15, 18, 19, 20, 25, 30, 40, 60, 100, 300], dtype)
+    for function in NEXT_TO_MINUS_ONE:
+        for around in (function, of(np.negative, function)):
+            results = ogive.operator(of(rounded, around))(x)
+            assert (results == (0 if around is function or rounded is np.trunc else 1)).all()
+            assert (np.signbit(results) == (around is function)).all()

@@ -746,7 +746,11 @@ class Bounded(Totals):
         is_decided = both(self.less_equal_(self.number(1.0), size), self.not_(is_open))
         takes = either(self.less_equal_(self.number(2.0**40), size), is_decided) or is_decided
         high, rest = self.fast_two_sum(base, whole)
-        rest = self.select_(takes, rest, self.number(-0.0))  # beside a zero of either sign nothing
+        is_zero = self.equal_(high, zero)  # next to 1 or -1: the sum has lost the sign
+        high = self.select_(is_zero, self.make(ops.COPY_SIGN, zero, a.high), high)
+        rest = self.select_(
+            both(takes, self.not_(is_zero)), rest, self.number(-0.0)
+        )  # beside a zero of either sign nothing
         found = DoubleWord(self.select_(takes, high, result.high), rest, interval=result.interval)
         return found, either(both(takes, is_open), both(self.not_(takes), doubt or nowhere()))
 
