@@ -301,13 +301,9 @@ class Evaluation:
 
 def levels(program: Program) -> Iterator[tuple[str, Program]]:
     """The programs that compute an element after each other, before the repair, which few elements see."""
-    current = program.paired or program
-    yield "first level", current
-    if current.narrow is not None:
-        yield "first level, short tables", current.narrow
-    while current.retry is not None:
-        current = current.retry()
-        yield "retry", current
+    yield "first level", program.first
+    yield from (("first level, short tables", form) for form in program.first_levels[1:])
+    yield from (("retry", level.make()) for level in program.first.later if not level.has_mask)
 
 
 def drawn(types: Sequence[ElementType], data: str, shape: tuple[int, ...]) -> list[Array]:

@@ -94,11 +94,11 @@ def differing(op: Any, dtype: str, count: int, seed: int = 0) -> list[Differing]
         return []
     arrays, found = data(signature, count, seed), []
     for name, program, numbers in programs_of(op, signature):
-        if program.repair is None or program.decide is None:
+        if not program.has_mask_at_end or program.decide is None:
             continue
         values = op.checked_parameters(numbers_of(op))
         right = _right(program, arrays, numbers)
-        *repaired, mask = results(program.repair(), arrays, numbers)
+        *repaired, mask = results(program.later[-1].make(), arrays, numbers)
         found += _compared(f"repair, {name} parameters", arrays, repaired, right, mask == 0)
         if name == "open":
             with np.errstate(all="ignore"):

@@ -46,10 +46,8 @@ def verify_program(program: Program) -> None:
     verify(*program.roots, stage="primitive")
     verify(*program.tests, stage="primitive")
     _verify_constants(program)
-    if program.paired is not None:
-        verify_program(program.paired)
-    if program.narrow is not None:
-        verify_program(program.narrow)
+    for form in program.first_levels:
+        verify_program(form)
     _verify_estimates("results", program.results, program.undecided)
     if program.fast_path is not None:
         fast = program.fast_path

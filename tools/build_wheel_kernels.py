@@ -36,7 +36,7 @@ from ogive.engine.computation import Formula, kernel_of, make_ufunc, under
 from ogive.errors import OgiveError, message
 from ogive.runtime import wheel_kernels
 from ogive.runtime.engine_files import engine_files, is_of_engine
-from ogive.runtime.kernels import first_level, identity_of_columns, identity_of_repair, identity_of_retry, kept_or_made
+from ogive.runtime.kernels import first_level, identity_of_columns, identity_of_level, kept_or_made
 
 if TYPE_CHECKING:
     from ogive.program import Program
@@ -83,9 +83,9 @@ def later_kernels(formulas: Iterable[Formula]) -> dict[str, int]:
             elements, *of_later, _, _ = kernel_of(formula).counts
             assert elements == 1 << 16
             retried, repaired = of_later[:2]
-            is_retried = first_level(formula.program, host_target()).retry is not None
+            levels = len(first_level(formula.program, host_target()).later)
             # The first undecided elements skip the retry, and with it what it would have decided.
-            found[formula.identity] = 1 + is_retried if repaired else int(retried > 0)
+            found[formula.identity] = levels if repaired else int(retried > 0)
     return found
 
 
@@ -107,12 +107,9 @@ def make_pack(
             print(f"{target.name}: {number:,} of {len(wanted):,} formulas", file=sys.stderr, flush=True)
         program, identity = first_level(formula.program, target), formula.identity
         known = _add(kernels, identity, program, target)
-        before = program
         count = later_of.get(identity) if program is first_level(formula.program, host_target()) else None
-        for later in program.later[:count]:
-            of_later = identity_of_retry if before.retry is not None else identity_of_repair
-            _add(repairs, identity := of_later(identity), later, target)
-            before = later
+        for place, level in enumerate(program.later[:count], 1):
+            _add(repairs, identity_of_level(identity, place), level.make(), target)
         if known["columns"]:
             _add(kernels, identity_of_columns(formula.identity), program, target, of_columns=True)
     files = {name: Path(path).read_bytes() for name, path in engine_files().items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, ElementType
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MASK",
     "FastPath",
+    "Level",
     "Number",
     "Program",
     "Reduction",
@@ -120,6 +121,16 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Level:
+    """A later program of a chain. Elements that ask for it have it made."""
+
+    make: Callable[[], Program]
+    has_mask: bool = False
+    """Whether its last result says where enclosures have to decide: an uint8 that is 1 there. The last level of a chain has it
+    unless it decides all."""
+
+
+@dataclass(frozen=True)
 class Program:
     """Primitive graphs with what goes in and out: what one kernel computes."""
 
@@ -142,18 +153,12 @@ class Program:
     undecided: Expression | None = None
     """A bit: where a result may not be the correctly rounded one, because the number that it is rounded from is nearer to
     a rounding boundary than the bound of its error. None: nowhere."""
-    repair: Callable[[], Program] | None = field(default=None, compare=False)
-    """Makes the program that computes undecided elements again, with more bits. It has one more result, an uint8 that is 1
-    where it could not decide either. Programs that decide everything need none."""
-    retry: Callable[[], Program] | None = field(default=None, compare=False)
-    """Makes a program of the same results that computes undecided elements before the repair: with a test of its own, and
-    with a repair, which is this one's too."""
-    paired: Program | None = None
-    """A level before this program, in float32 or pairs of it, for targets that have its instructions. This program or another
-    one of the same results is its retry."""
-    narrow: Program | None = None
-    """A form of such a level with shorter tables, of eight powers of two, for targets where longer ones take several instructions.
-    None: it has no tables of powers."""
+    later: tuple[Level, ...] = field(default=(), compare=False)
+    """The rest of the chain: each level computes again what the one before leaves undecided. All but the last have the same results
+    and a test of their own. Programs that decide everything need none."""
+    first_levels: tuple[Program, ...] = ()
+    """The forms of a level before this program, in float32 or pairs of it, for targets that have its instructions. The second
+    form has shorter tables, of eight powers of two, for targets where longer ones take several instructions."""
     decide: Callable[[Sequence[Number], Sequence[float]], tuple[Number, ...]] | None = field(
         default=None, compare=False
     )
@@ -164,6 +169,25 @@ class Program:
 
     is_tested: bool = field(default=False, compare=False)
     """Whether the sums and products of a row-wise program have bounds of their error, and its results a rounding test."""
+
+    def level_before(self, **fields: Any) -> Program:
+        """A program with these fields in the place of this one's, whose undecided elements this one computes again."""
+        return replace(self, **fields, later=(Level(lambda: self), *self.later), first_levels=())
+
+    @property
+    def first(self) -> Program:
+        """The first program of the chain on a target with all instructions."""
+        return self.first_levels[0] if self.first_levels else self
+
+    @property
+    def chain(self) -> tuple[Program, ...]:
+        """The program and all later ones, which are made now."""
+        return (self, *(level.make() for level in self.later))
+
+    @property
+    def has_mask_at_end(self) -> bool:
+        """Whether enclosures decide what the last level leaves open."""
+        return bool(self.later) and self.later[-1].has_mask
 
     @property
     def usual(self) -> Program:
@@ -193,14 +217,6 @@ class Program:
         results = range(len(self.inputs), len(self.inputs) + len(self.outputs))
         undecided = self.undecided
         return undecided is not None and self.row_operands.issuperset(results) and undecided not in varying([undecided])
-
-    @property
-    def later(self) -> tuple[Program, ...]:
-        """The programs that compute undecided elements again, in their order. The last is the repair, unless the retry decides all."""
-        if self.retry is not None:
-            retry = self.retry()
-            return retry, *retry.later
-        return () if self.repair is None else (self.repair(),)
 
     @property
     def tests(self) -> list[Expression]:
@@ -233,7 +249,7 @@ class Program:
 
     @property
     def text(self) -> str:
-        """All that a kernel is made of, the repair included: equal texts are equal kernels on every target."""
+        """All that a kernel is made of, later levels included: equal texts are equal kernels on every target."""
         types = [[kind.name for kind in side] for side in (self.inputs, self.outputs)]
         passes = [
             (stage.names, [r.summation.name for r in stage.reductions], [place for place, _ in stage.kept])
@@ -241,11 +257,10 @@ class Program:
         ]
         rows = (passes, [f.name for f in self.scratch], sorted(self.row_operands), self.in_any_order)
         parts = [f"{types} {self.parameter_count} {rows}", *self._graphs]
-        if self.paired is not None:
-            parts += self.paired._graphs
-            parts += () if self.paired.narrow is None else self.paired.narrow._graphs
-        if self.repair is not None:
-            parts.append((self.retry or self.repair)().text)
+        for form in self.first_levels:
+            parts += form._graphs
+        if self.has_mask_at_end:
+            parts.append(self.later[0].make().text)
         return "\n".join(parts)
 
     @property

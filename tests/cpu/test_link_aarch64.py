@@ -111,7 +111,7 @@ def inputs_of(op, signature):
 def program_of(op, signature):
     """Rows without the test and the repair of rows: their records are laid out by the runtime, which is not here."""
     program = op.program(signature, **op.checked_parameters(required(op)))
-    return replace(program, undecided=None, repair=None, paired=None) if op.is_row_wise else program
+    return replace(program, undecided=None, later=(), first_levels=()) if op.is_row_wise else program
 
 
 def job_of(op, signature, program, stream=False):
@@ -135,7 +135,7 @@ def results(tmp_path_factory, request):
         job_of(*case, program, stream=i % 2 == 1) for i, (case, program) in enumerate(zip(cases, programs, strict=True))
     ]
     repaired = [i for i, program in enumerate(programs) if program.undecided is not None]
-    jobs += [job_of(*cases[i], programs[i].repair()) for i in repaired]
+    jobs += [job_of(*cases[i], programs[i].later[-1].make()) for i in repaired]
     found = run_all(jobs, tmp_path_factory.mktemp("aarch64"))
     results = {}
     for i, name in enumerate(ids):

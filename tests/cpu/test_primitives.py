@@ -190,7 +190,7 @@ def test_compiled_code_is_what_the_interpreter_says(op, signature):
     with np.errstate(all="ignore"):
         interpreted = [evaluate(program.results[0], row) for row in zip(*arrays, strict=True)]
         if program.undecided is not None:
-            repair = program.repair()
+            repair = program.later[-1].make()
             for i, row in enumerate(zip(*arrays, strict=True)):
                 if evaluate(program.undecided, row):
                     is_open = evaluate(repair.results[-1], row)

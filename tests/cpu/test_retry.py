@@ -15,7 +15,7 @@ from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.expression import Expression, Format, node
 from ogive.passes.fuse import fuse
-from ogive.program import MASK, Program, Reduction, Stage
+from ogive.program import MASK, Level, Program, Reduction, Stage
 from ogive.runtime import kernels
 from ogive.runtime.kernels import make_ufunc
 from tests.verify import verify_program
@@ -36,15 +36,19 @@ def is_passed_on(x: Expression, level: int) -> Expression:
     return node(ops.LESS, (constant(LATER[level]), x), None, Format.BIT)
 
 
+def decide(operands, _):
+    return (operands[0] * float(FACTORS[3]),)
+
+
 def chain(*, retried: bool = True) -> Program:
     x = node(ops.INPUT, (), 0, Format.F32)
     results = [(node(ops.MULTIPLY, (x, constant(float(factor))), None, Format.F32),) for factor in FACTORS[:3]]
     mask = node(ops.CONVERT, (is_passed_on(x, 2),), None, Format.U8)
     repair = Program((SINGLE,), (SINGLE, MASK), (*results[2], mask))
-    last = {"repair": lambda: repair, "decide": lambda operands, _: (operands[0] * float(FACTORS[3]),)}
+    last = {"later": (Level(lambda: repair, has_mask=True),), "decide": decide}
     retry = Program((SINGLE,), (SINGLE,), results[1], undecided=is_passed_on(x, 1), **last)
-    again = {"retry": lambda: retry} if retried else {}
-    return Program((SINGLE,), (SINGLE,), results[0], undecided=is_passed_on(x, 0), **last, **again)
+    first = {"results": results[0], "undecided": is_passed_on(x, 0)}
+    return retry.level_before(**first) if retried else replace(retry, **first)
 
 
 def expected(x: np.ndarray, *, retried: bool = True) -> np.ndarray:
@@ -136,9 +140,9 @@ def test_without_a_retry_the_repair_comes_next():
 
 def test_a_retry_that_decides_all():
     made = chain()
-    whole = replace(made.retry(), undecided=None, repair=None)
+    whole = replace(made.later[0].make(), undecided=None, later=())
     x = data(20_000, 0.01)
-    found = make_ufunc("chain", replace(made, retry=lambda: whole))(x)
+    found = make_ufunc("chain", replace(made, later=(Level(lambda: whole),)))(x)
     np.testing.assert_array_equal(found, x * np.where(x > LATER[0], FACTORS[1], FACTORS[0]))
 
 
@@ -199,9 +203,9 @@ def test_fused_steps_are_retried_together(both):
     found = make_ufunc("fused", made)(x)
     decided = found == x * firsts[1] * FACTORS[1]  # of chunks that the retry took as a whole
     np.testing.assert_array_equal(found[~decided], right[~decided])
-    retry = made.retry()
-    assert retry.retry is None
-    assert retry.repair().text == made.repair().text
+    _, retry, repair = made.chain
+    assert [level.has_mask for level in retry.later] == [True]
+    assert retry.later[0].make().text == repair.text
 
 
 def row_chain(*, keeps: bool = False) -> Program:
@@ -226,11 +230,11 @@ def row_chain(*, keeps: bool = False) -> Program:
     def decide(rows, parameters, wanted=None):
         return ([x * float(FACTORS[3]) for x in rows[0]],)
 
-    ends = {"repair": lambda: repair, "decide_row": decide, "is_tested": True}
+    ends = {"later": (Level(lambda: repair, has_mask=True),), "decide_row": decide, "is_tested": True}
     retry = Program((SINGLE,), (SINGLE,), (again,), (stage,), undecided=still, **ends)
     first = replace(stage, kept=((2, x),)) if keeps else stage
     scratch = (Format.F32,) if keeps else ()
-    return Program((SINGLE,), (SINGLE,), (result,), (first,), scratch, undecided=undecided, retry=lambda: retry, **ends)
+    return retry.level_before(results=(result,), stages=(first,), scratch=scratch, undecided=undecided)
 
 
 @pytest.mark.parametrize(("length", "keeps"), [(7, True), (300, False), (9000, False), (9000, True)])

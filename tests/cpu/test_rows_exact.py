@@ -305,8 +305,8 @@ def test_repair_alone_is_right():
     kind = ELEMENT_TYPES["float32"]
     program = rows_with_test([_root(ogive.softmax)], [kind], [kind], 0, reduces=False)
     assert program is not None
-    assert program.repair is not None
-    repair = program.repair()
+    assert program.has_mask_at_end
+    repair = program.later[-1].make()
     rows = np.random.default_rng(6).standard_normal((50, 333)).astype(np.float32)
     found, mask = ufunc_of("repair", repair)(rows)
     assert not mask.any()
@@ -320,9 +320,9 @@ def undecided(op, rows):
     assert program is not None
     assert program.undecided is not None
     one, zero = (node(ops.CONSTANT, (), value, Format.F32) for value in (1.0, 0.0))
-    program = program.paired or program
+    program = program.first
     mask = node(ops.SELECT, (program.undecided, one, zero), None, Format.F32)
-    shown = replace(program, results=(mask,), undecided=None, repair=None, retry=None, decide_row=None)
+    shown = replace(program, results=(mask,), undecided=None, later=(), decide_row=None)
     return ufunc_of("undecided", shown)(rows).any(axis=-1)
 
 

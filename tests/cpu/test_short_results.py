@@ -61,7 +61,7 @@ def computed(op: Operator, made: Program, values: dict[str, Any], *operands: np.
 
 
 def computes_in_float32(made: Program) -> bool:
-    first = made.paired or made
+    first = made.first
     return all(n.format.bits < 64 for n in walk(*first.roots) if n.operation != ops.PARAMETER)
 
 
@@ -105,9 +105,9 @@ def test_products_are_rounded_once() -> None:
     x = np.arange(65536, dtype=np.uint16).view(TYPES["bfloat16"])
     made = program(ogive.leaky_relu, TYPES["bfloat16"], {})
     assert made.undecided is None
-    assert made.paired is not None
+    assert made.first_levels
     for alpha in (0.01, 0.75, -3.0, 1e-30, 1.7e-38, 3e-45, 1.1e38):
-        right = computed(ogive.leaky_relu, replace(made, paired=None), {"alpha": alpha}, x)
+        right = computed(ogive.leaky_relu, replace(made, first_levels=()), {"alpha": alpha}, x)
         assert_same_bits(computed(ogive.leaky_relu, made, {"alpha": alpha}, x), right, x)
 
 
@@ -116,21 +116,22 @@ def test_rows_have_the_bits_of_float64(op: Operator) -> None:
     rng = np.random.default_rng(4)
     for dtype in TYPES.values():
         made = program(op, dtype, {})
-        assert made.paired is not None
+        assert made.first_levels
         for length, scale in ((3, 20.0), (100, 200.0), (1000, 0.3), (1025, 4.0), (4000, 30.0)):
             x = rng.normal(0, scale, (20, length)).astype(dtype)
             x[:2] = rng.integers(0, 65536, (2, length), dtype=np.uint16).view(dtype)
             x[2:6][rng.random((4, length)) < 0.5] = -math.inf
             x[6:9], x[6:9, 0] = -30, (-3, 0, 8)  # of which one element is nearly all
-            right = computed(op, replace(made, paired=None), {}, x)
+            right = computed(op, replace(made, first_levels=()), {}, x)
             assert_same_bits(computed(op, made, {}, x), right, x if right.shape == x.shape else None)
 
 
 def shares(op: Operator, dtype: Any, x: np.ndarray, *, are_large: bool = False) -> float:
     """The share of results that float32 leaves undecided, or of large operands that float64 does, too."""
     made = program(op, dtype, {})
-    first = made.paired or made
-    tests = [one.undecided for one in (first, *first.later[: int(are_large)]) if one.undecided is not None]
+    first = made.first
+    programs = (first, *(level.make() for level in first.later[: int(are_large)]))
+    tests = [one.undecided for one in programs if one.undecided is not None]
     undecided = reduce(both, tests)
     flag = node(ops.CONVERT, (undecided,), None, Format.U8)
     outputs = (element_type("uint8"),)

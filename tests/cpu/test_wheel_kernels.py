@@ -39,12 +39,9 @@ def formulas():
 
 def levels(formula):
     """The identities of its kernels, from the first level on."""
-    before, found = kernels.first_level(formula.program, host_target()), [formula.identity]
-    for later in before.later:
-        of_later = kernels.identity_of_retry if before.retry is not None else kernels.identity_of_repair
-        found.append(of_later(found[-1]))
-        before = later
-    return found
+    first = kernels.first_level(formula.program, host_target())
+    later = (kernels.identity_of_level(formula.identity, place) for place in range(1, len(first.later) + 1))
+    return [formula.identity, *later]
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +88,7 @@ def test_a_kernel_comes_with_those_that_compute_its_results_again(installed):
     identities = levels(celu)
     assert len(identities) == (3 if host_target().has_tables else 2)
     loaded = [wheel_kernels.load(identity, host_target()) for identity in identities]
-    assert [note["repaired"] for note, _ in loaded] == [True] * (len(loaded) - 1) + [False]
+    assert [note["later"] for note, _ in loaded] == [*reversed(range(len(loaded)))]
     assert len({image.code for _, image in loaded}) == len(loaded)
 
 
@@ -337,7 +334,7 @@ def test_the_catalogue_has_each_formula_once():
 
 def test_windows_makes_room_for_large_frames():
     """Its code calls a function of C where a frame is larger than a page; the loader fills in where that is."""
-    repair = ogive.softmax.computation(ogive.softmax.signatures[0]).program.repair()
+    repair = ogive.softmax.computation(ogive.softmax.signatures[0]).program.later[-1].make()
     windows = replace(TARGETS["x86-64"], only_triple="x86_64-pc-windows-msvc-elf")
     image = kernels.compiled(repair, windows)[1]
     assert IMPORTS.index("__chkstk") in {index for _, index in image.imports}

@@ -46,7 +46,7 @@ def found_in(op, signature, name):
         return []
     found = []
     for chosen, program in programs(op, signature):
-        for each in (program, *program.later):
+        for each in program.chain:
             verify_program(each)
         found += [(name, chosen, *each) for each in assists(program, values_of(op))]
     return found

@@ -159,7 +159,9 @@ def test_no_cost_decides_a_bit_of_the_catalogue(tuning, part):
     for op, signature in cases:
         usual_one, other = tuned(tuning, lambda op=op, signature=signature: op.program(signature, **choices_of(op)))
         if signature.outputs[0].name == "float64":
-            usual_one, other = (p if p.retry is None else p.retry() for p in (usual_one, other))
+            usual_one, other = (
+                (p, *(level.make() for level in p.later if not level.has_mask))[:2][-1] for p in (usual_one, other)
+            )
         is_same = all(a is b for a, b in zip(usual_one.results, other.results, strict=True))
         if is_same:
             continue

@@ -359,8 +359,7 @@ WRITTEN = (
 )
 def test_few_usual_results_are_left_to_float64_and_no_zeros(op: Any) -> None:
     signature = next(s for s in op.signatures if {*s.inputs, *s.outputs} == {SINGLE})
-    made = op.program(signature, **{p.name: p.default for p in op.numeric_parameters}).paired
-    assert made is not None
+    made = op.program(signature, **{p.name: p.default for p in op.numeric_parameters}).first
     test = node("convert", (made.undecided,), None, Format.U8)
     x = np.random.default_rng(3).normal(0, 0.25 if op in OF_UNIT else 1.5, 4096).astype(np.float32)
     share = run([*made.results, test], x)[1].mean()
@@ -381,8 +380,7 @@ def test_tables_of_eight_powers_have_the_same_results(name: str) -> None:
     """Where both decide they agree, and with short tables few are left, and few more than the bounds say."""
     op = getattr(ogive, name)
     signature = next(s for s in op.signatures if {*s.inputs, *s.outputs} == {SINGLE})
-    made = op.program(signature, **{p.name: p.default for p in op.numeric_parameters}).paired
-    narrow = made.narrow
+    made, narrow = op.program(signature, **{p.name: p.default for p in op.numeric_parameters}).first_levels
     assert {len(table) for table in made.tables} == {MANY_POWERS}
     assert {len(table) for table in narrow.tables} == {FEW_POWERS}
     random = np.random.default_rng(4)
@@ -408,7 +406,7 @@ def test_targets_take_the_level_that_costs_less() -> None:
         signature = next(s for s in op.signatures if {*s.inputs, *s.outputs} == {SINGLE})
         program = op.program(signature)
         found = first_level(program, TARGETS[target])
-        return {id(program): "float64", id(program.paired): "pairs"}.get(id(found), "short tables")
+        return {id(program): "float64", id(program.first): "pairs"}.get(id(found), "short tables")
 
     assert [level("exp", target) for target in TARGETS] == ["float64", "short tables", "pairs", "short tables"]
     assert [level("tanh", target) for target in TARGETS] == ["float64", "float64", "pairs", "float64"]
@@ -446,7 +444,7 @@ def test_formulas_are_the_patterns_that_have_rules() -> None:
             program = op.program(signature, **numbers, **choice)
             parts = PairedReals(program.inputs, program.source.formulas).parts.values()
             assert rule in {named(part.rule) for part in parts if part}, (formula, choice)
-            assert program.paired is not None, (formula, choice)
+            assert program.first_levels, (formula, choice)
     assert {rule for rule, *_ in OF_PARTS} == {named(rule) for _, rule in known_patterns()}
 
 
@@ -466,11 +464,11 @@ def test_derivatives_take_the_rules_of_slopes(name: str, op: Any) -> None:
     numbers = {p.name: 2.0 if p.is_required else p.default for p in slope.numeric_parameters}
     assert name in {n.operation for root in slope.formula(**choices) for n in walk(root)}
     signature = next(s for s in slope.signatures if {*s.inputs, *s.outputs} == {SINGLE})
-    assert slope.program(signature, **numbers, **choices).paired is not None
+    assert slope.program(signature, **numbers, **choices).first_levels
 
 
 def test_infinite_results_of_exp_are_decided_in_pairs() -> None:
-    made = ogive.exp.program(next(s for s in ogive.exp.signatures if {*s.inputs, *s.outputs} == {SINGLE})).paired
+    made = ogive.exp.program(next(s for s in ogive.exp.signatures if {*s.inputs, *s.outputs} == {SINGLE})).first
     test = node("convert", (made.undecided,), None, Format.U8)
     x = np.float32([-66, 60, 88.7, 88.7228, 88.7229, 88.8, 89, 89.5, 1000, 3e38, math.inf] * 2 + [math.nan, -67] * 5)
     values, doubts = run([*made.results, test], x)
@@ -492,7 +490,7 @@ def test_numbers_that_have_no_rule_are_refused() -> None:
 def test_arguments_that_are_never_in_the_window_of_exp_are_left_to_float64() -> None:
     """The bounds of such an interval were crossed, and exp of its lower end overflowed in the lowering."""
     op = ogive.operator(types=["float32"])(lambda x: _square_and_power(_square_and_power(_square_and_power(x))))
-    assert op.program(op.signatures[0]).paired is None
+    assert op.program(op.signatures[0]).first_levels == ()
     assert np.isposinf(op(np.float32([-1, 0, 2]))).all()
 
 
@@ -503,10 +501,10 @@ def _square_and_power(x: Any) -> Any:
 def test_a_product_of_two_that_may_be_zero() -> None:
     entropy = ogive.operator(types=["float32"])(lambda x: -x * ogive.formula.log(x))
     made = entropy.program(entropy.signatures[0])
-    assert made.paired is not None
+    assert made.first_levels
     x = np.float32([1.0, 0.0, -0.0, 2.0**-126, 2.0**-149, math.inf, math.nan, -1.0, 0.5, np.nextafter(1, 0), 3e38])
     x = np.concatenate([x, np.abs(inputs(500))])
-    right = make_ufunc("float64", replace(made, paired=None))(x)
+    right = make_ufunc("float64", replace(made, first_levels=()))(x)
     assert_same_bits(entropy(x), right, x)
 
 
@@ -515,8 +513,8 @@ def test_a_gate_of_a_multiple_is_right_at_infinity() -> None:
         op = ogive.operator(types=["float32"])(formula)
         program = op.program(op.signatures[0])
         x = np.float32([math.inf, -math.inf, 3e38, -3e38, 60.0])
-        right = make_ufunc("float64", replace(program, paired=None))(x)
-        assert program.paired is not None
+        right = make_ufunc("float64", replace(program, first_levels=()))(x)
+        assert program.first_levels
         assert np.array_equal(op(x), right, equal_nan=True)
 
 
@@ -547,8 +545,8 @@ def test_results_outside_of_a_domain_are_decided_to_be_nan(name: str, dtype: str
     with np.errstate(all="ignore"):
         found = make_ufunc(name, program)(x)
     assert_same_bits(found, np.full_like(found, np.nan))
-    if program.paired is not None:
-        evaluation = Evaluation(program.paired, [x], {}, x.shape)
+    if program.first_levels:
+        evaluation = Evaluation(program.first, [x], {}, x.shape)
         with np.errstate(all="ignore"):
             evaluation.run()
         assert not np.any(evaluation.paths()[1])

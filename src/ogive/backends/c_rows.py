@@ -55,7 +55,7 @@ def loop_text(text: Text, programs: Sequence[Program], words: Mapping[str, str],
 
 def row_sizes(programs: Sequence[Program]) -> dict[str, str]:
     """How much room the loop needs for these programs and their repairs; no room for none."""
-    every = [one for program in programs for one in (program, *program.later)]
+    every = [one for program in programs for one in program.chain]
     if not every:
         return {}
     return {

@@ -114,7 +114,7 @@ class _Kernels:
         self.given = tuple(given)
         self.program, self.dialect, self.words = program, dialect, _words(dialect)
         self.support: dict[str, str] = {}
-        self.later = program.later
+        self.later = program.chain[1:]
         self.inputs, self.outputs = range(len(program.inputs)), range(len(program.outputs))
         self.parameters = [f"const double p{k}" for k in range(program.parameter_count)]
 

@@ -361,11 +361,11 @@ def _text(computation: Compilable, dialect: Dialect, given: tuple[ElementType, .
 
 def kernel_text_of(program: Program, dialect: Dialect, given: Sequence[ElementType]) -> KernelText:
     """The text of a program's kernel for operands of these element types."""
-    own = max(sum(form.bits // 8 + 16 for form in one.scratch) for one in (program, *program.later))
+    own = max(sum(form.bits // 8 + 16 for form in one.scratch) for one in program.chain)
     return KernelText(
         kernel_text(program, dialect, given),
         tuple(t.name for t in program.inputs),
         bool(program.stages),
-        program.undecided is not None and program.repair is not None,
+        program.undecided is not None and program.has_mask_at_end,
         own + sum(t.itemsize for t in program.inputs),
     )

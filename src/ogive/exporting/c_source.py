@@ -160,8 +160,7 @@ class _Functions:
 
     def texts(self) -> list[str]:
         interface = self.interface
-        again = [] if interface.retry is None else [self._again(interface.retry, is_retry=True)]
-        again += [] if interface.repair is None else [self._again(interface.repair)]
+        again = [self._again(name, program) for name, program in zip(self._names, interface.later, strict=True)]
         return [*again, self._chunk(), self._strided(), self._contiguous()]
 
     def _text(self, read: Callable[[int], str]) -> Text:
@@ -177,8 +176,13 @@ class _Functions:
         text.support = self.support
         return text
 
-    def _again(self, program: Program, *, is_retry: bool = False) -> str:
-        """The function of one element, with more bits. That of a retry says whether the element is open still."""
+    @property
+    def _names(self) -> list[str]:
+        """The functions of later programs."""
+        return [f"{self.interface.name}_again{number or ''}" for number in range(len(self.interface.later))]
+
+    def _again(self, name: str, program: Program) -> str:
+        """The function of one element, with more bits. All but the last say whether the element is open still."""
         results = [f"{C_TYPES[o.type.name]} *{o.name}" for o in self.outputs]
         given = [f"const {C_TYPES[o.type.name]} {o.name}" for o in self.inputs]
         roots = [*program.results[: len(self.outputs)], *program.tests[:1]]
@@ -186,14 +190,12 @@ class _Functions:
         text.rolls = True
         lines, values = text.statements(roots)
         lines += [f"*{o.name} = {bare(value)};" for o, value in zip(self.outputs, values, strict=False)]
-        name, title, kind = "again", "One element again, with more bits.", "void"
-        if is_retry:
+        title, kind = "One element again, with more bits.", "void"
+        if name != self._names[-1]:
             lines.append(f"return {bare(values[-1]) if program.tests else 0};")
-            name, title, kind = "retry", "One element again; whether it is open still.", "int"
+            title, kind = "One element again; whether it is open still.", "int"
         lines = [*self._unused(lines), *joined(lines)]
-        head = (
-            f"static OGIVE_RARE {kind} {self.interface.name}_{name}({', '.join([*given, *results, *self.parameters])})"
-        )
+        head = f"static OGIVE_RARE {kind} {name}({', '.join([*given, *results, *self.parameters])})"
         return _function(title, head, lines)
 
     def _chunk(self) -> str:
@@ -220,11 +222,11 @@ class _Functions:
             before = [f"uint8_t is_open[{CHUNK}];", "int any = 0;"]
             arguments = [f"{o.name}[i]" for o in self.inputs] + [f"&{o.name}[i]" for o in self.outputs]
             given = ", ".join([*arguments, *self.interface.parameters])
-            condition = "is_open[i]" if self.interface.retry is None else f"is_open[i] && {name}_retry({given})"
+            *earlier, last = [f"{each}({given})" for each in self._names]
             after = [
                 "for (size_t i = 0; any && i < n; i++) {",
-                f"    if ({condition}) {{",
-                f"        {name}_again({given});",
+                f"    if ({' && '.join(['is_open[i]', *earlier])}) {{",
+                f"        {last};",
                 "    }",
                 "}",
             ]
@@ -307,11 +309,9 @@ class _RowFunctions(_Functions):
     def texts(self) -> list[str]:
         interface = self.interface
         own = f"{interface.name}_program"
-        later = interface.program.later if interface.repair is not None else ()
-        names = [f"{interface.name}_again{number or ''}" for number in range(len(later))]
         again: list[str] = []
         next_one = "NULL"
-        for name, program in reversed(list(zip(names, later, strict=True))):
+        for name, program in reversed(list(zip(self._names, interface.later, strict=True))):
             again += self._program(name, program, next_one)
             next_one = f"&{name}"
         repair = next_one

@@ -59,14 +59,9 @@ class Interface:
         return bool(self.program.stages)
 
     @cached_property
-    def repair(self) -> Program | None:
-        """The program that computes elements again that the program cannot decide; None if it decides all."""
-        return None if self.program.repair is None else self.program.repair()
-
-    @cached_property
-    def retry(self) -> Program | None:
-        """The program that computes elements again before the repair does, if there is such a program."""
-        return None if self.program.retry is None else self.program.retry()
+    def later(self) -> tuple[Program, ...]:
+        """The programs that compute elements again, each those that the one before cannot decide."""
+        return self.program.chain[1:]
 
     @property
     def entries(self) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ from ogive.passes.short_results import short_results
 from ogive.passes.tested import TestedReals
 from ogive.passes.tested_doubles import TestedDoubles
 from ogive.passes.untested_elements import is_of_16_bits, is_sum
-from ogive.program import MASK, Number, Program, Source
+from ogive.program import MASK, Level, Number, Program, Source
 
 if TYPE_CHECKING:
     from ogive.near_zero import Leading
@@ -249,14 +249,14 @@ def with_test(
         fast_path=path,
         source=Source(tuple(roots), arithmetic),
         undecided=undecided,
-        repair=None if undecided is None else repair,
+        later=() if undecided is None else (Level(repair, has_mask=True),),
         decide=decide,
     )
     if is_of_doubles(roots, inputs, outputs):
         return moderate(made)
     found = made if short is None else _before(made, *short)
-    before = paired_results(in_pairs, inputs, outputs, made, usual_cost(found.paired or found))
-    return found if before is None else replace(found, paired=before)
+    before = paired_results(in_pairs, inputs, outputs, made, usual_cost(found.first))
+    return found if not before else replace(found, first_levels=before)
 
 
 def _before(
@@ -268,14 +268,13 @@ def _before(
 ) -> Program:
     """The program of float64 with one before it that computes in float32.
 
-    Where float32 has one path for all operands it takes the place of the program, too, if that has a repair.
+    Where float32 has one path for all operands it takes the place of the program, too, if that has a later level.
     """
     path = fast_path(computed, made.inputs, made.outputs, single, with_undecided(results, undecided))
     whole = replace(made, results=tuple(results), undecided=undecided)
-    first = replace(whole, fast_path=path, retry=lambda: made)
-    return replace(
-        made if path or made.repair is None else whole, paired=first.usual if single.doubts_usual_parameters else first
-    )
+    first = made.level_before(results=whole.results, undecided=undecided, fast_path=path)
+    found = made if path or not made.later else whole
+    return replace(found, first_levels=(first.usual if single.doubts_usual_parameters else first,))
 
 
 def repaired(

@@ -29,7 +29,7 @@ from ogive.passes.row_lowering import has_room
 from ogive.passes.row_numbers import CHOICES, LENGTH
 from ogive.passes.tested import SLACK_OF_RUNNING, agree, differ
 from ogive.passes.tested_rows import TestedRows, UnboundedError
-from ogive.program import MASK, DecideRow, Number, Program
+from ogive.program import MASK, DecideRow, Level, Number, Program
 
 __all__ = [
     "decided_by_rows",
@@ -68,11 +68,12 @@ def rows_with_test(
     if rows.last is None:
         return None
     decide = row_decider(roots, made.inputs, made.outputs, reduces=reduces)
-    first = replace(made, repair=rows.repair, decide_row=decide)
+    first = replace(made, later=(Level(rows.repair, has_mask=True),), decide_row=decide)
     if rows.are_doubles:
         return first
     before = paired_rows(rows.roots, first, reduces=reduces)
-    return replace(first, paired=before or _usual_rows(rows.roots, first, reduces=reduces))
+    before = before or _usual_rows(rows.roots, first, reduces=reduces)
+    return first if before is None else replace(first, first_levels=(before,))
 
 
 @dataclass(frozen=True)
@@ -216,7 +217,7 @@ def _usual_rows(roots: Sequence[Expression], made: Program, *, reduces: bool) ->
     stages = reals.reduce(roots, len(made.inputs) + len(made.outputs))
     results, undecided = reals.tested_shortly(roots, made.outputs)
     scratch = tuple(value.format for stage in stages for _, value in stage.kept)
-    found = replace(made, results=results, stages=stages, scratch=scratch, undecided=undecided, retry=lambda: made)
+    found = made.level_before(results=results, stages=stages, scratch=scratch, undecided=undecided)
     return found if usual_cost(found) <= WORTHWHILE * usual_cost(made) else None
 
 
@@ -248,7 +249,7 @@ def decided_by_rows(made: Program, with_place: Callable[[], Program], *, reduces
         mask = node(ops.CONVERT, (always(program),), None, Format.U8)
         return replace(program, results=(*program.results, mask))
 
-    return replace(made, undecided=always(made), repair=repair, is_tested=True)
+    return replace(made, undecided=always(made), later=(Level(repair, has_mask=True),), is_tested=True)
 
 
 def row_decider(

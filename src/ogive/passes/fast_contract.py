@@ -162,7 +162,7 @@ def fast(
         results,
         parameter_count=exact.parameter_count,
         undecided=undecided,
-        repair=exact.repair,
+        later=exact.later,
         decide=exact.decide,
     )
     return made if is_worth_it(made, exact) else exact

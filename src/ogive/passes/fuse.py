@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
@@ -17,9 +18,9 @@ from ogive.numerics.truths import either
 from ogive.passes.cost import usual_cost
 from ogive.passes.fast_path import fast_path_of_steps
 from ogive.passes.paired_results import before
-from ogive.program import MASK, Number, Program, substituted
+from ogive.program import MASK, Level, Number, Program, substituted
 
-__all__ = ["fuse", "retry_of_steps"]
+__all__ = ["fuse", "later_of_steps"]
 
 
 def fuse(
@@ -44,18 +45,21 @@ def fuse(
         parameter_count=first,
         fast_path=fast_path_of_steps(inputs, steps, outputs, values, undecided),
         undecided=undecided,
-        repair=None if undecided is None else lambda: _repair(inputs, steps, outputs),
-        retry=retry_of_steps(steps, lambda found: fuse(inputs, found, outputs)),
+        later=later_of_steps(
+            steps,
+            lambda found: fuse(inputs, found, outputs),
+            None if undecided is None else lambda: _repair(inputs, steps, outputs),
+        ),
         decide=lambda operands, parameters: _decide(steps, outputs, operands, parameters),
     )
-    if all(program.paired is None for program, _ in steps):
-        return made
-    levels = [program if program.paired is None else program.paired for program, _ in steps]
-    paired = _before(inputs, steps, outputs, levels, made, usual_cost(made))
-    if paired is None or all(level.narrow is None for level in levels):
-        return replace(made, paired=paired)
-    narrow = [level if level.narrow is None else level.narrow for level in levels]
-    return replace(made, paired=replace(paired, narrow=_before(inputs, steps, outputs, narrow, made, math.inf)))
+    forms: list[Program] = []
+    for place in range(max(len(program.first_levels) for program, _ in steps)):
+        levels = [(program, *program.first_levels)[: place + 2][-1] for program, _ in steps]
+        form = _before(inputs, steps, outputs, levels, made, math.inf if forms else usual_cost(made))
+        if form is None:
+            break
+        forms.append(form)
+    return replace(made, first_levels=tuple(forms))
 
 
 def _before(
@@ -96,14 +100,21 @@ def _substituted(
     return values, types, first, either(*tests)
 
 
-def retry_of_steps(
+def later_of_steps(
     steps: Sequence[tuple[Program, Sequence[int]]],
     fused: Callable[[Sequence[tuple[Program, Sequence[int]]]], Program],
-) -> Callable[[], Program] | None:
-    """The retry of fused programs: of each step its own, or what it is where it has none."""
-    if all(program.retry is None for program, _ in steps):
-        return None
-    return lambda: fused([(program if program.retry is None else program.retry(), given) for program, given in steps])
+    repair: Callable[[], Program] | None,
+) -> tuple[Level, ...]:
+    """The later levels of fused programs: at each place the steps' own, or the last before the repair of a step that has fewer."""
+    tested = [[level for level in program.later if not level.has_mask] for program, _ in steps]
+
+    def at(place: int) -> Program:
+        levels = [own[: place + 1] for own in tested]
+        made = [own[-1].make() if own else program for own, (program, _) in zip(levels, steps, strict=True)]
+        return fused([(program, given) for program, (_, given) in zip(made, steps, strict=True)])
+
+    last = () if repair is None else (Level(repair, has_mask=True),)
+    return (*(Level(partial(at, place)) for place in range(max(map(len, tested)))), *last)
 
 
 def _repair(
@@ -116,9 +127,9 @@ def _repair(
     first = 0
     for program, operands in steps:
         end = first + program.parameter_count
-        made = program if program.repair is None else program.repair()
+        made = program.later[-1].make() if program.has_mask_at_end else program
         found = list(substituted(made.results, [values[i] for i in operands], first, end))
-        if program.repair is not None:
+        if program.has_mask_at_end:
             mask = node(ops.OR, (mask, found.pop()), None, Format.U8)
         values.extend(found)
         types.extend(program.outputs)

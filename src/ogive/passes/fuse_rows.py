@@ -16,7 +16,7 @@ from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, node, walk
 from ogive.numerics.truths import either
 from ogive.passes.cost import cost
-from ogive.passes.fuse import retry_of_steps
+from ogive.passes.fuse import later_of_steps
 from ogive.program import MASK, Number, Program, Reduction, Stage
 
 __all__ = ["fuse_rows"]
@@ -51,8 +51,11 @@ def fuse_rows(
     if made.undecided is not None:
         made = replace(
             made,
-            repair=lambda: _repair(inputs, row_inputs, steps, outputs, of_row=made.marks_rows),
-            retry=retry_of_steps(steps, lambda found: fuse_rows(inputs, row_inputs, found, outputs)),
+            later=later_of_steps(
+                steps,
+                lambda found: fuse_rows(inputs, row_inputs, found, outputs),
+                lambda: _repair(inputs, row_inputs, steps, outputs, of_row=made.marks_rows),
+            ),
         )
     return replace(made, decide_row=partial(_decide, steps, outputs))
 
@@ -70,7 +73,7 @@ def _repair(
     places = list(range(len(joint.values)))
     masks: list[Expression] = []
     for program, operands in steps:
-        made = program if program.repair is None else program.repair()
+        made = program.later[-1].make() if program.has_mask_at_end else program
         first = len(joint.values)
         joint.add(made, [places[i] for i in operands])
         places += range(first, first + len(program.outputs))

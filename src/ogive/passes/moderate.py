@@ -3,7 +3,7 @@
 A program of float64 asks of many numbers on the way whether they are infinite, and what to do then. Where operands and
 parameters lie between limits, intervals tell most answers beforehand. `moderate` takes these questions away, which
 changes no bit of such elements' results and of their test. Elements with other operands, or with NaN, are undecided
-there, and the program as it was is the retry that computes them.
+there, and the program as it was is the next level, which computes them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import reduce
 
 from ogive import operations as ops
@@ -51,7 +50,7 @@ Lies = tuple[float, float, float] | None
 
 
 def moderate(made: Program) -> Program:
-    """A program of float64, or a shorter one of moderate operands with that as its retry."""
+    """A program of float64, or a shorter one of moderate operands before it."""
     if made.undecided is None or any(t.name != "float64" for t in made.inputs):
         return made
     nodes = list(walk(*made.results, made.undecided))
@@ -75,7 +74,7 @@ def moderate(made: Program) -> Program:
         price = cost(with_undecided(results, test))
         if price < least_price:
             least_price = price
-            best = replace(made, results=tuple(results), undecided=test, retry=lambda: made)
+            best = made.level_before(results=tuple(results), undecided=test)
     return best
 
 

@@ -80,11 +80,11 @@ def paired_results(
     outputs: Sequence[ElementType],
     made: Program,
     price: float,
-) -> Program | None:
-    """A cheaper first kernel for ``made``; None if it would cost more than WORTHWHILE times ``price``."""
+) -> tuple[Program, ...]:
+    """The forms of a cheaper first kernel for ``made``; none if it would cost more than WORTHWHILE times ``price``."""
     names = {t.name for t in (*inputs, *outputs)}
     if not (names == {"float32"} or (len(names) == 1 and names <= SHORT)) or made.undecided is None:
-        return None
+        return ()
     has_functions = any(
         (n.operation.is_elementary or n.operation is ops.SQUARE_ROOT) and depends_on_elements(n) for n in walk(*roots)
     )
@@ -92,11 +92,11 @@ def paired_results(
     many = _tested(roots, inputs, outputs, MANY_POWERS, may_leave_out=has_functions)
     found = None if many is None else before(made, *many, price)
     if found is None or not found.tables:
-        return found
+        return () if found is None else (found,)
     few = _tested(roots, inputs, outputs, FEW_POWERS, may_leave_out=has_functions)
     narrow = None if few is None else before(made, *few, math.inf)
     has_powers = narrow is not None and any(len(table) == FEW_POWERS for table in narrow.tables)
-    return replace(found, narrow=narrow) if has_powers else found
+    return (found,) if narrow is None or not has_powers else (found, narrow)
 
 
 def _tested(
@@ -126,19 +126,10 @@ def _tested(
 
 
 def before(made: Program, results: tuple[Expression, ...], undecided: Expression, price: float) -> Program | None:
-    """A program with these results that ``made`` repairs, where it is worth it beside one of that cost."""
+    """A level before ``made`` with these results, where it is worth it beside a program of that cost."""
     if cost(with_undecided(results, undecided)) > WORTHWHILE * price:
         return None
-    return Program(
-        made.inputs,
-        made.outputs,
-        results,
-        parameter_count=made.parameter_count,
-        undecided=undecided,
-        repair=made.repair,
-        retry=lambda: made,
-        decide=made.decide,
-    )
+    return made.level_before(results=results, undecided=undecided, fast_path=None, source=None)
 
 
 class PairedReals:
@@ -628,7 +619,7 @@ def paired_rows(roots: Sequence[Expression], made: Program, *, reduces: bool) ->
     except (Unpaired, UnboundedError):
         return None
     scratch = tuple(value.format for stage in stages for _, value in stage.kept)
-    return replace(made, results=(result,), stages=stages, scratch=scratch, undecided=undecided, retry=lambda: made)
+    return made.level_before(results=(result,), stages=stages, scratch=scratch, undecided=undecided)
 
 
 class _PairedRows(TestedRows):

@@ -62,7 +62,7 @@ def with_short_products(made: Program, roots: Sequence[Expression], arithmetic: 
     if undecided is None:
         return made
     *some, undecided = fewer_conversions([*results, undecided])
-    return replace(made, paired=replace(made, results=tuple(some), undecided=undecided, retry=lambda: made))
+    return replace(made, first_levels=(made.level_before(results=tuple(some), undecided=undecided),))
 
 
 class UntestedElements(RealLowering):

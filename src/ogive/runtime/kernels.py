@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache as remember
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -124,7 +125,7 @@ def kept_or_made(
     from ogive.backends.columns import takes_columns
     from ogive.passes.cost import cost
 
-    program = first_level(make_program(), target)
+    program = make_program()
     price = cost(program.roots)
     name, image = compiled(program, target, of_columns=of_columns, level=level)
     known = {
@@ -133,9 +134,8 @@ def kept_or_made(
         "stages": [list(map(str, stage.names)) for stage in program.stages],
         "scratch": [f.bits // 8 for f in program.scratch],
         "threshold": int(target.tuning.parallel_cost / max(price, target.tuning.smallest_cost)),
-        "repaired": program.undecided is not None and not of_columns,
-        "retries": retries_of(program),
-        "ends with repair": program.repair is not None,
+        "later": len(program.later) if program.undecided is not None and not of_columns else 0,
+        "has mask at end": program.has_mask_at_end,
         "columns": takes_columns(program) and not of_columns,
         "marks rows": program.marks_rows,
     }
@@ -144,43 +144,26 @@ def kept_or_made(
     return known, image
 
 
-def retries_of(program: Program) -> int:
-    """How many programs compute undecided elements before the repair."""
-    count = 0
-    while program.retry is not None:
-        program, count = program.retry(), count + 1
-    return count
-
-
 def first_level(program: Program, target: Target) -> Program:
     """The program that a target runs first: a program in float32, where there is one. Pairs need tables, for which they must pay."""
-    paired = program.paired
-    if paired is None:
+    if not program.first_levels or (program.first.is_in_pairs and not target.has_tables):
         return program
     from ogive.passes.cost import usual_cost
 
-    if paired.is_in_pairs and not target.has_tables:
-        return program
     tuning = target.tuning
-    if paired.narrow is not None and tuning.longest_table < LONGEST_TABLE:
-        paired = paired.narrow
-    tables = sum(len(table) > tuning.longest_table for table in paired.tables)
-    price = usual_cost(paired) + tables * tuning.cost_of_longer_tables
-    return paired if 100 * price <= tuning.cost_of_pairs * usual_cost(program) else program
+    form = program.first_levels[-1 if tuning.longest_table < LONGEST_TABLE else 0]
+    tables = sum(len(table) > tuning.longest_table for table in form.tables)
+    price = usual_cost(form) + tables * tuning.cost_of_longer_tables
+    return form if 100 * price <= tuning.cost_of_pairs * usual_cost(program) else program
 
 
 #: No table has more numbers.
 LONGEST_TABLE = 32
 
 
-def identity_of_repair(identity: str) -> str:
-    """The identity of the kernel that computes again what another one leaves undecided."""
-    return f"repair of\n{identity}"
-
-
-def identity_of_retry(identity: str) -> str:
-    """The identity of the kernel that computes such elements before the repair does."""
-    return f"retry of\n{identity}"
+def identity_of_level(identity: str, place: int) -> str:
+    """The identity of the kernel at a place of the chain whose first kernel, at place 0, has this identity."""
+    return f"level {place} of\n{identity}"
 
 
 def identity_of_columns(identity: str) -> str:
@@ -197,120 +180,103 @@ def make_kernel(
     row_wise: bool = False,
     row_operands: Iterable[int] = (),
     make_identity: Callable[[], str] | None = None,
-    decide: LastLevel | None = None,
-    of_columns: bool = False,
-    is_first: bool = True,
-    level: int = compiler.LEVEL,
     has_enclosures: bool = True,
 ) -> _native.Kernel:
-    """A kernel for operands of these types; its program is asked for when it is first called.
+    """The first kernel of a chain for operands of these types; its program is asked for when it is first called.
 
-    ``row_operands`` are the operands of a row-wise kernel that have one number a row. ``of_columns`` asks for the code of
-    rows that are columns, which another kernel calls (runtime/native/rows.c). Kernels that are not ``is_first`` are called by
-    those whose undecided elements they compute, which count for them.
-    ``level`` is that of LLVM's optimisation. Kernels without enclosures compute what exported C computes: the repair's results
-    stay where it decides nothing.
+    ``row_operands`` are the operands of a row-wise kernel that have one number a row. Kernels without enclosures compute
+    what exported C computes: the results of the last level stay where it decides nothing.
 
     ``make_identity`` gives a text that says as much as the program, and is made faster: if the cache knows what
     was made of it, the program is not made again.
     """
-    of_row, operands = frozenset(row_operands), len(inputs) + len(outputs)
-
-    def resolve() -> Resolved:
-        with no_fork:  # all of it: a child cannot go on with what another thread had begun
-            return found()
-
-    def found() -> Resolved:
-        chosen = target or host_target()
-        identity = None if make_identity is None else make_identity()
-        came = None if identity is None else wheel_kernels.load(identity, chosen)
-        known, image = came or kept_or_made(identity, make_program, chosen, of_columns=of_columns, level=level)
-        code = _native.Code(image.code, image.entries, image.imports)
-        stages = (*map(tuple, known["stages"]), ())
-        streamed = chosen.tuning.streamed_eighths
-        again = last = None
-        if known["retries"]:
-            # A repair compiles sooner, and few elements come to it. Repairs of float64 decide the last bit, and take their time.
-            is_rounded = known["ends with repair"] and all(t.name != "float64" for t in outputs)
-            if FEW_SKIP_RETRIES and is_rounded and not row_wise:
-                last = repair_of(target, known["marks rows"], known["retries"])
-            again = retry_of(target)
-        elif known["repaired"]:
-            again = repair_of(target, known["marks rows"], 0)
-        columns = columns_of(target) if known["columns"] else None
-        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"], streamed, again, columns, last
-
-    def retry_of(target: Target | None) -> _native.Kernel:
-        return make_kernel(
-            inputs,
-            outputs,
-            lambda: _retry_of(first_level(make_program(), target or host_target())),
-            target,
-            row_wise=row_wise,
-            row_operands=of_row,
-            make_identity=None if make_identity is None else lambda: identity_of_retry(make_identity()),
-            is_first=False,
-            has_enclosures=has_enclosures,
-        )
-
-    def repair_of(target: Target | None, marks_rows: bool, retries: int) -> _native.Kernel:
-        """The repair behind so many retries."""
-
-        def identity() -> str:
-            assert make_identity is not None
-            found = make_identity()
-            for _ in range(retries):
-                found = identity_of_retry(found)
-            return identity_of_repair(found)
-
-        return make_kernel(
-            inputs,
-            (*outputs, ELEMENT_TYPES["uint8"]),
-            lambda: _repair_of(make_program()),
-            target,
-            row_wise=row_wise,
-            row_operands=(*of_row, *((operands,) if marks_rows else ())),
-            make_identity=None if make_identity is None else identity,
-            decide=last_level(),
-            is_first=False,
-            level=0 if retries else compiler.LEVEL,
-        )
-
-    def last_level() -> LastLevel:
-        if not has_enclosures:
-            return leave_open
-        if row_wise:
-            return RowDecider(inputs, outputs, lambda: make_program().decide_row)
-        return Decider(inputs, outputs, lambda: make_program().decide)
-
-    def columns_of(target: Target | None) -> _native.Kernel:
-        return make_kernel(
-            inputs,
-            outputs,
-            make_program,
-            target,
-            row_wise=True,
-            row_operands=of_row,
-            make_identity=None if make_identity is None else lambda: identity_of_columns(make_identity()),
-            of_columns=True,
-            is_first=False,
-        )
-
-    sizes = tuple(t.itemsize for t in inputs), tuple(t.itemsize for t in outputs)
-    kernel = _native.Kernel(*sizes, resolve, row_wise, tuple(sorted(of_row)), decide)
-    if is_first:
-        note(kernel, inputs, outputs)
+    types = tuple(inputs), tuple(outputs)
+    chain = _Chain(*types, make_program, target, row_wise, frozenset(row_operands), make_identity, has_enclosures)
+    kernel = chain.kernel()
+    note(kernel, inputs, outputs)
     return kernel
 
 
-def _repair_of(program: Program) -> Program:
-    assert program.repair is not None
-    return program.repair()
+@dataclass(frozen=True)
+class _Chain:
+    """The kernels of a formula, each of which is compiled when elements first ask for it."""
 
+    inputs: tuple[ElementType, ...]
+    outputs: tuple[ElementType, ...]
+    make_program: Callable[[], Program]
+    target: Target | None
+    row_wise: bool
+    row_operands: frozenset[int]
+    make_identity: Callable[[], str] | None
+    has_enclosures: bool
 
-def _retry_of(program: Program) -> Program:
-    assert program.retry is not None
-    return program.retry()
+    def kernel(
+        self,
+        place: int = 0,
+        *,
+        mask: Sequence[ElementType] = (),
+        marks_rows: bool = False,
+        of_columns: bool = False,
+        level: int = compiler.LEVEL,
+    ) -> _native.Kernel:
+        """The kernel at a place of the chain.
+
+        The last one before enclosures has a ``mask``, which says where these have to decide; it may have one number a row.
+        ``of_columns`` asks for the code of rows that are columns, which another kernel calls (runtime/native/rows.c).
+        ``level`` is that of LLVM's optimisation.
+        """
+
+        def resolve() -> Resolved:
+            with no_fork:  # all of it: a child cannot go on with what another thread had begun
+                known, image = self._made(place, of_columns=of_columns, level=level)
+                columns = None
+                if known["columns"]:
+                    columns = self.kernel(place, mask=mask, marks_rows=marks_rows, of_columns=True)
+                return self._resolved(place, known, image, columns)
+
+        results = (*self.outputs, *mask)
+        sizes = tuple(t.itemsize for t in self.inputs), tuple(t.itemsize for t in results)
+        of_row = {*self.row_operands, *([len(self.inputs) + len(self.outputs)] if marks_rows else [])}
+        decide = self._enclosures() if mask and not of_columns else None
+        return _native.Kernel(*sizes, resolve, self.row_wise, tuple(sorted(of_row)), decide)
+
+    def _enclosures(self) -> LastLevel:
+        if not self.has_enclosures:
+            return leave_open
+        if self.row_wise:
+            return RowDecider(self.inputs, self.outputs, lambda: self.make_program().decide_row)
+        return Decider(self.inputs, self.outputs, lambda: self.make_program().decide)
+
+    def _program(self, place: int, target: Target) -> Program:
+        program = first_level(self.make_program(), target)
+        return program.later[place - 1].make() if place else program
+
+    def _made(self, place: int, *, of_columns: bool, level: int) -> wheel_kernels.Kernel:
+        target = self.target or host_target()
+        identity = None if self.make_identity is None else self.make_identity()
+        if identity is not None:
+            identity = identity_of_level(identity, place) if place else identity
+            identity = identity_of_columns(identity) if of_columns else identity
+            came = wheel_kernels.load(identity, target)
+            if came is not None:
+                return came
+        return kept_or_made(identity, lambda: self._program(place, target), target, of_columns=of_columns, level=level)
+
+    def _resolved(self, place: int, known: Mapping[str, Any], image: Image, columns: _native.Kernel | None) -> Resolved:
+        code = _native.Code(image.code, image.entries, image.imports)
+        stages = (*map(tuple, known["stages"]), ())
+        streamed = (self.target or host_target()).tuning.streamed_eighths
+        again = last = None
+        count = known["later"]
+        if count:
+            mask = (ELEMENT_TYPES["uint8"],) if known["has mask at end"] else ()
+            # A repair compiles sooner, and few elements come to it. Repairs of float64 decide the last bit, and take their time.
+            is_rounded = bool(mask) and all(t.name != "float64" for t in self.outputs)
+            if FEW_SKIP_RETRIES and is_rounded and count > 1 and not self.row_wise:
+                last = self.kernel(place + count, mask=mask, level=0)
+            is_last = count == 1 and bool(mask)
+            again = self.kernel(place + 1, mask=mask if is_last else (), marks_rows=is_last and known["marks rows"])
+        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"], streamed, again, columns, last
 
 
 def make_ufunc(
