@@ -155,8 +155,9 @@ def test_what_a_derivative_is_far_away_it_is_at_the_infinities(name, wrt):
 
 #: The signs of the first four derivatives far above zero, and far below: of what falls to nothing each other one is negative there.
 SIGNS = {
-    "tanh": ("+-  ", "++  "),
-    "sigmoid": ("+-  ", "++  "),
+    "tanh": ("+-+-", "++++"),
+    "sigmoid": ("+-+-", "++++"),
+    "tanhshrink": (" +-+", " ---"),
     "erf": ("+-+-", "++++"),
     "ndtr": ("+-+-", "++++"),
     "arctan": ("+-+-", "++++"),
@@ -167,8 +168,8 @@ SIGNS = {
     "swish": (" -+-", "----"),
     "mish": (" -+-", "----"),
     "serf": (" -+-", "----"),
-    "softplus": (" +- ", "+++ "),
-    "log_sigmoid": ("+-+ ", " -- "),
+    "softplus": (" +-+", "++++"),
+    "log_sigmoid": ("+-+-", " ---"),
     "squareplus": (" +-+", "++++"),
     "log_ndtr": ("+-+-", "  ++"),
     "log1mexp": ("+-+-", None),

@@ -137,9 +137,9 @@ def _of_normal_hazard_slope(n: Term, x: Term) -> tuple[Term]:
     return (with_limit(x, nothing(x), -(n * (x + 2 * hazard) + hazard)),)
 
 
-def _of_bell_shaped(factor: int) -> Callable[[Term, Term], tuple[Term]]:
-    """The rule of exp(-c x**2), where 2 c is the factor."""
-    return lambda n, x: (with_limit(x, -f.copy_sign(nothing(x), x), -(factor * x * n)),)
+def _falling(rule: Callable[[Term, Term], Term]) -> Callable[[Term, Term], tuple[Term]]:
+    """The rule of what falls to nothing on both sides, with its limits."""
+    return lambda n, x: (with_limit(x, -f.copy_sign(nothing(x), x), rule(n, x)),)
 
 
 def _of_erfinv(n: Term, x: Term) -> tuple[Term]:
@@ -190,10 +190,10 @@ PARTIALS: dict[str, Callable[..., tuple[Term, ...]]] = {
     "acosh": lambda n, x: (with_limit(x, nothing(x), 1 / (f.square_root(x - 1) * f.square_root(x + 1))),),
     "atanh": lambda n, x: (1 / (1 - x * x),),
     "row_sum": lambda n, x: (ONE,),
-    "bell": _of_bell_shaped(2),
-    "normal_density": _of_bell_shaped(1),
-    "tanh_slope": lambda n, x: (-2 * (n * f.tanh(x)),),
-    "logistic_slope": lambda n, x: (-(n * f.tanh(x / 2)),),
+    "bell": _falling(lambda n, x: -(2 * x * n)),
+    "normal_density": _falling(lambda n, x: -(x * n)),
+    "tanh_slope": _falling(lambda n, x: -2 * (n * f.tanh(x))),
+    "logistic_slope": _falling(lambda n, x: -(n * f.tanh(x / 2))),
     "nothing": lambda n, x: (-f.copy_sign(n, x),),
     "exp_bend": lambda n, x: (with_limit(x, where(x < 0, 0, -math.inf), -(x * f.exp(x))),),
     "gate_slope": _of_gate_slope,

@@ -423,7 +423,7 @@ RULES: dict[str, dict[str, Rule]] = {
         "alpha": _swiglu_alpha,
     },
     "swish": {"x": lambda x, *, alpha: gate_slope(alpha * x), "alpha": _swish_alpha},
-    "tanhshrink": {"x": lambda x: f.tanh(x) * f.tanh(x)},
+    "tanhshrink": {"x": lambda x: with_limit(x, 1 - nothing(x), f.tanh(x) * f.tanh(x))},
     "threshold": {"x": _threshold, "min": _threshold_min},
     "xielu": {
         "x": lambda x, *, alpha_p, alpha_n, beta: (
