@@ -605,18 +605,22 @@ def _bell_shaped(function: Callable[[Array], Array], at_zero: float | None) -> R
     return found if at_zero is not None else lambda u: _choose(u.is_zero, _unknown(u), found(u))
 
 
-def _slope_of_gate(density: Callable[[Array], Array]) -> Rule:
-    """The slope of x times a gate: below -2 ``-abs(x)`` times a density and half of that at least, and 1 and so much above 2."""
-    far_below = _around(lambda e: density(e) + e - 3, lambda e: density(e) + e, -1, falls=True)
+def _slope_of_gate(density: Callable[[Array], Array], at_zero: float | None = 0.5, more: float = 0.0) -> Rule:
+    """The slope of x times a gate: below -2 ``-abs(x)`` times a density and an eighth of that at least, and 1 and so much above 2.
+
+    ``more`` bits are the density's factor. ``at_zero`` is None where the value there is no number of float64.
+    """
+    far_below = _around(lambda e: density(e) + e - 3, lambda e: density(e) + e + more, -1, falls=True)
     above = _around(lambda e: np.full(e.shape, -1.0), lambda e: np.full(e.shape, 0.3))
     far_above = _beside(1.0, lambda e: density(e) + e + 1, above)
-    return _function(
+    found = _function(
         lambda u: _choose(u.low > 1, far_above(u), above(u)),
         lambda u: _choose(u.low > 1, far_below(u), _bounded(0.0)(u)),
-        0.5,
+        at_zero or 0.5,
         1.0,
         -0.0,
     )
+    return found if at_zero is not None else lambda u: _choose(u.is_zero, _unknown(u), found(u))
 
 
 def _exponential_density(e: Array) -> Array:
@@ -646,6 +650,8 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "gate_slope": _slope_of_gate(_exponential_density),
     "normal_gate_slope": _slope_of_gate(_normal_density),
     "normal_hazard": _normal_hazard(),
+    "mish_slope": _slope_of_gate(_exponential_density, None),
+    "serf_slope": _slope_of_gate(_exponential_density, None, 0.25),
     "nothing": lambda u: _constant(0.0, u),
     "add": _add,
     "subtract": lambda a, b: _add(a, _negate(b)),

@@ -50,6 +50,8 @@ FORMULAS = {
     "softplus": (lambda x, y: ogive.softplus(x), 0.5),
     "gelu": (lambda x, y: ogive.gelu(x) * y, 0.4),
     "mish": (lambda x, y: ogive.mish(x), 0.5),
+    "a slope of mish": (lambda x, y: ogive.grad(ogive.mish)(x), 0.4),
+    "a slope of serf": (lambda x, y: ogive.grad(ogive.serf)(x), 0.4),
     "negative swish": (lambda x, y: -ogive.swish(x), 0.5),
     "inverse functions": (lambda x, y: np.arcsin(x) + np.arctanh(y), 0.3),
     "hyperbolic": (lambda x, y: np.sinh(x) - np.cosh(y), 0.3),
