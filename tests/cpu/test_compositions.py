@@ -1,16 +1,13 @@
 """Formulas drawn at random that compose the catalogue's operators and their derivatives: judged, and the same bits through every door.
 
-`python -m tests.compositions` judges as many as one likes.
+`python -m tests.compositions` judges as many as one likes, `python -m tests.doors` compares as many.
 """
 
 from __future__ import annotations
 
 import math
-import shutil
-import subprocess
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +18,7 @@ from ogive.backends.target import runnable_targets
 from ogive.formula import where
 from ogive.runtime.kernels import make_ufunc
 from tests import compositions
+from tests.doors import FORMULA_DOORS, GRAPH_DOORS, FormulaDoor, formula_differs, graph_differs, lacks
 from tests.inputs import assert_same_bits
 
 #: Some of the cases that are judged are no cases: a kink, a zero, a tie that no bits decide.
@@ -159,55 +157,30 @@ def test_the_judge_finds_what_is_wrong() -> None:
 # ---- other doors
 
 
-def through_torch(op: Any, operands: list[np.ndarray], tmp_path: Path) -> np.ndarray:
-    torch = pytest.importorskip("torch")
-    wrapped = pytest.importorskip("ogive.torch").wrap(op)
-    return np.asarray(wrapped(*map(torch.from_numpy, operands)).numpy())
-
-
-def through_jax(op: Any, operands: list[np.ndarray], tmp_path: Path) -> np.ndarray:
-    jax = pytest.importorskip("jax")
-    wrapped = pytest.importorskip("ogive.jax").function(op)
-    return np.asarray(jax.jit(wrapped)(*map(jax.numpy.asarray, operands)))
-
-
-def through_opencl(op: Any, operands: list[np.ndarray], tmp_path: Path) -> np.ndarray:
-    cl, cla = pytest.importorskip("pyopencl"), pytest.importorskip("pyopencl.array")
-    able = [device for device in ogive.opencl.devices() if not device.why_not]
-    if not able:
-        pytest.skip("no OpenCL device that can compute (Debian: pocl-opencl-icd)")
-    queue = cl.CommandQueue(cl.Context([able[0].handle]))
-    function = ogive.opencl.function(op)
-    return np.asarray(function(*(cla.to_device(queue, x) for x in operands)).get())
-
-
-def through_c(op: Any, operands: list[np.ndarray], tmp_path: Path) -> np.ndarray:
-    """The exported functions' own test compares with the results of these kernels."""
-    if shutil.which("cc") is None:
-        pytest.skip("not installed: cc")
-    exported = ogive.export(op, "float32", name="composed", self_test=True)
-    for name, text in exported.files.items():
-        (tmp_path / name).write_bytes(text)
-    command = ["cc", "-O0", "-o", "composed_test", *(name for name in exported.files if name.endswith(".c"))]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    subprocess.run(["./composed_test"], cwd=tmp_path, check=True)
-    return np.asarray(op(*operands))
-
-
-DOORS: dict[str, Callable[..., np.ndarray]] = {
-    "torch": through_torch,
-    "jax": through_jax,
-    "opencl": through_opencl,
-    "c": through_c,
-}
-
-
-@pytest.mark.matrix(share=30)
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.matrix(share=240)
+@pytest.mark.parametrize("door", FORMULA_DOORS)
+@pytest.mark.parametrize("kind", compositions.FORMATS)
 @pytest.mark.parametrize("seed", range(300_000, 300_030))
-def test_the_same_bits_through_every_door(seed: int, door: str, tmp_path: Path) -> None:
-    tree, leaves = compositions.drawn(seed)
-    op = ogive.operator(compositions.formula_of(tree, leaves))
-    operands = compositions.operands(leaves, "float32", 64, seed)
-    with np.errstate(all="ignore"):
-        assert_same_bits(DOORS[door](op, operands, tmp_path), op(*operands), *operands)
+def test_the_same_bits_through_every_door(seed: int, kind: str, door: str) -> None:
+    if why := lacks(door):
+        pytest.skip(why)
+    assert formula_differs(seed, door, kind) == ""
+
+
+@pytest.mark.matrix(share=80)
+@pytest.mark.parametrize(("door", "kind"), [(door, kind) for door, row in GRAPH_DOORS.items() for kind in row.types])
+@pytest.mark.parametrize("seed", range(400_000, 400_040))
+def test_graphs_have_the_bits_of_their_nodes(seed: int, door: str, kind: str) -> None:
+    if why := lacks(door):
+        pytest.skip(why)
+    assert graph_differs(seed, door, kind) == ""
+
+
+def test_a_door_that_changes_a_bit_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(op: Any, kind: str, operands: Any) -> np.ndarray:
+        results = np.array(op(*operands))
+        results[5] = -results[5]
+        return results
+
+    monkeypatch.setitem(FORMULA_DOORS, "wrong", FormulaDoor(wrong, ""))
+    assert "1 of 64, at (5,)" in formula_differs(300_003, "wrong", "float32")
