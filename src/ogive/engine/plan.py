@@ -239,8 +239,9 @@ class _Planner:
             for call, ended in zip(self.calls, self.scheduled.ended, strict=True)
             if not self._is_view(call) or call.output.name in read  # of a view of a view only the last is made
         )
-        lasting = sum(self._size(output) for output in self.placed.values() if self._is_of_one_size(output.name))
-        growing = sum(map(self._size, self.placed.values())) - lasting
+        counted_arrays = [*self.placed.values(), *self._copied(roots)]
+        lasting = sum(self._size(output) for output in counted_arrays if self._is_of_one_size(output.name))
+        growing = sum(map(self._size, counted_arrays)) - lasting
         most = max(memory_limit - lasting, 0) // max(growing, 1)
         make_workspace = Workspace if self.batch is None else BatchWorkspace
         counted = (self.batch.length,) if self.batch else self.uniform or ()
@@ -258,6 +259,16 @@ class _Planner:
             uniform=self.uniform is not None,
             most_elements=min(most, self.batch.most) if self.batch else most,
         )
+
+    def _copied(self, roots: Sequence[Hashable]) -> list[Output]:
+        """The results that are copies: of inputs, of views, and of values that are several results."""
+        made = {output.name: output for call in self.calls for output in call.outputs}
+        made.update((name, Output(name, kind[1], kind[0])) for name, kind in self.inputs.items() if kind is not None)
+        return [
+            made[name]
+            for name, root in zip(self.results, roots, strict=True)
+            if name in made and (name not in self.placed or roots.count(root) > 1)
+        ]
 
     def _root(self, name: Hashable) -> Hashable:
         return self.roots.get(name, name)

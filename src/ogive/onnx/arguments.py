@@ -103,7 +103,7 @@ def _checked_value(value: Any, kind: str, subject: str) -> Any:
 
 
 def _texts(array: np.ndarray, subject: str) -> np.ndarray:
-    objects = array.astype(object)
+    objects = array.astype(object, copy=False)
     for item in objects.flat:
         if not isinstance(item, str):
             raise DTypeError(message(subject, f"it contains {described(item)}", "str"))

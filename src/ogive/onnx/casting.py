@@ -126,16 +126,27 @@ MOST_DIGITS = 17
 LARGEST_EXPONENT = 400
 
 
+#: So many numbers become text together: Python's objects take many times the memory of an array.
+PIECE = 1024
+
+
 def to_text(array: np.ndarray, source: DataType) -> np.ndarray:
     """Numbers as text. Truth values are 1 and 0."""
     found = np.empty(array.shape, object)
+    flat = found.reshape(-1)
+    for begin in range(0, array.size, PIECE):
+        flat[begin : begin + PIECE] = _words(array.flat[begin : begin + PIECE], source)
+    return found
+
+
+def _words(numbers: np.ndarray, source: DataType) -> np.ndarray:
+    """The words of some numbers."""
+    found = np.empty(numbers.shape, object)
     if source.name == "BOOL" or source.is_integer:
-        for place in np.ndindex(array.shape):
-            found[place] = str(int(array[place]))
+        found[:] = [str(int(number)) for number in numbers]
         return found
     open_places = []
-    for place in np.ndindex(array.shape):
-        number = float(array[place])
+    for place, number in enumerate(map(float, numbers)):
         if math.isfinite(number):
             open_places.append(place)
         else:
@@ -143,14 +154,11 @@ def to_text(array: np.ndarray, source: DataType) -> np.ndarray:
     for digits in range(MOST_DIGITS):
         if not open_places:
             break
-        words = np.array([f"{float(array[place]):.{digits}e}" for place in open_places], object)
+        words = np.array([f"{float(numbers[place]):.{digits}e}" for place in open_places], object)
         back = from_text(words, source, saturate=True, round_mode="nearest")
-        for place, word in zip(open_places, words, strict=True):
-            found[place] = word
-        open_places = [place for place, number in zip(open_places, back, strict=True) if number != array[place]]
-    for place in np.ndindex(array.shape):
-        text = str(found[place])
-        found[place] = _plain(text) if text[-1].isdigit() else text
+        found[open_places] = words
+        open_places = [place for place, number in zip(open_places, back, strict=True) if number != numbers[place]]
+    found[:] = [_plain(text) if text[-1].isdigit() else text for text in map(str, found)]
     return found
 
 
@@ -161,23 +169,25 @@ def _plain(word: str) -> str:
 
 def from_text(array: np.ndarray, wanted: DataType, saturate: bool, round_mode: str) -> np.ndarray:
     """Text as numbers: what a cast from the exact number gives. Raises ValueError for what is no number."""
-    places = [(place, _read(array[place], place)) for place in np.ndindex(array.shape)]
+    numbers = (_read(text, array.shape, at) for at, text in enumerate(array.flat))
     if wanted.is_integer:
         low, high = (-128, 127) if wanted.bits < 8 else wanted.limits
-        whole = np.empty(array.shape, np.int8 if wanted.bits < 8 else wanted.numpy)
-        for place, number in places:
-            whole[place] = min(max(_cut_off(number), low), high)
+        whole: np.ndarray = np.empty(array.size, np.int8 if wanted.bits < 8 else wanted.numpy)
+        for at, number in enumerate(numbers):
+            whole[at] = min(max(_cut_off(number), low), high)
+        whole = whole.reshape(array.shape)
         if wanted.bits >= 8:
             return whole
         return convert(whole, "tensor(int8)", wanted.type, saturate=saturate, round_mode=round_mode)
     is_double = wanted.name == "DOUBLE"
-    wide = np.empty(array.shape, np.float64)
-    for place, number in places:
-        wide[place] = float(number) if is_double else _to_odd(number)
+    wide: np.ndarray = np.empty(array.size, np.float64)
+    for at, number in enumerate(numbers):
+        wide[at] = float(number) if is_double else _to_odd(number)
+    wide = wide.reshape(array.shape)
     return wide if is_double else convert(wide, "tensor(double)", wanted.type, saturate=saturate, round_mode=round_mode)
 
 
-def _read(text: object, place: tuple[int, ...]) -> Decimal | float:
+def _read(text: object, shape: tuple[int, ...], at: int) -> Decimal | float:
     if isinstance(text, bytes):
         text = text.decode()
     special = SPECIAL.get(str(text).lower())
@@ -185,6 +195,7 @@ def _read(text: object, place: tuple[int, ...]) -> Decimal | float:
         return special
     if not isinstance(text, str) or not NUMBER.fullmatch(text):
         shown = repr(text) if len(repr(text)) <= 60 else f"{repr(text)[:60]}..."
+        place = tuple(map(int, np.unravel_index(at, shape)))
         where = f" at {place}" if place else ""
         raise ValueError(
             f"the text{where} is {shown}; allowed: numbers such as '3.14', '1e-5', 'INF', '-INF' and 'NaN'"

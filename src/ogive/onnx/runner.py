@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ogive.engine.plan import Plan, ShapesChanged, make_plan, separate
 from ogive.onnx.batches import Declared, find_batch, shape_of_all
 from ogive.onnx.delivery import Delivery, Destinations
 from ogive.onnx.outline import Outline
-from ogive.onnx.tracing import Record, trace
+from ogive.onnx.tracing import Record, Room, trace, within
 
 __all__ = ["Ran", "Runner"]
 
@@ -87,12 +88,22 @@ class Runner:
         given = dict(zip(self.outline.inputs, inputs, strict=True))
         results, record = trace(self.outline, given, self.memory_limit, destinations)
         plan = self._plan_of(record, inputs)
-        with self._lock:
+        if destinations is None:
+            results = self._separate(results, plan.is_own, record.bytes)
+        with self._lock:  # a run that the memory limit refuses leaves no plan
             self._plans[key] = plan
             self._use(key)
-        if destinations is not None:
-            return results, plan
-        return [separate(value, is_own=is_own) for value, is_own in zip(results, plan.is_own, strict=True)], plan
+        return results, plan
+
+    def _separate(self, results: Sequence[Any], is_own: Sequence[bool], used: int) -> list[Any]:
+        """The results as arrays that nothing else uses. Copies of views and inputs count like other arrays of the run."""
+        found = []
+        for name, value, own in zip(self.outline.results, results, is_own, strict=True):
+            result = within(f"result {name!r}", Room(self.memory_limit, used), partial(separate, is_own=own), value)
+            found.append(result)
+            if result is not value and isinstance(result, np.ndarray):
+                used += result.nbytes
+        return found
 
     def _plan_of(self, record: Record, inputs: Sequence[Any]) -> Plan:
         """The plan of the runs that do the same as the recorded one.

@@ -27,7 +27,7 @@ from ogive.onnx.delivery import Destinations
 from ogive.onnx.node_computation import ArrangedRows, ElementwiseNode, NodeFunction, RowWiseNode
 from ogive.onnx.outline import Outline, as_node
 
-__all__ = ["Record", "trace"]
+__all__ = ["Record", "Room", "trace", "within"]
 
 Shape = tuple[int, ...]
 
@@ -44,6 +44,8 @@ class Record:
     """Values that are the same in every run with inputs of these shapes."""
     reads_shapes: bool = False
     """Whether some of them follow from the shapes."""
+    bytes: int = 0
+    """The bytes of the arrays that are there at the end: those of the results."""
 
 
 def trace(
@@ -73,6 +75,15 @@ class _TooLarge(Exception):
     """An array beyond the room; its bytes."""
 
 
+def within(label: str, room: Room, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function whose arrays fit the room. Raises ModelError before memory beyond it is taken."""
+    try:
+        return _native.call_within(room.limit - room.used, _TooLarge, function, *arguments)
+    except _TooLarge as error:
+        what = f"it needs an array of {error} bytes beside the {room.used} that the arrays of this run have"
+        raise ModelError(message(label, what, f"{room.limit}, the memory limit")) from None
+
+
 def _called(
     label: str,
     room: Room,
@@ -87,12 +98,9 @@ def _called(
     try:
         with np.errstate(all="ignore"):
             if out is None:
-                return np.asarray(_native.call_within(room.limit - room.used, _TooLarge, function, *arrays))
-            _native.call_within(room.limit - room.used, _TooLarge, partial(function, out=out), *arrays)
+                return np.asarray(within(label, room, function, *arrays))
+            within(label, room, partial(function, out=out), *arrays)
             return out
-    except _TooLarge as error:
-        what = f"it needs an array of {error} bytes beside the {room.used} that the arrays of this run have"
-        raise ModelError(message(label, what, f"{room.limit}, the memory limit")) from None
     except (ShapeError, UnsupportedError) as error:
         raise type(error)(_of_node(label, error)) from error
     except (ValueError, TypeError, IndexError, OverflowError, MemoryError) as error:
@@ -148,6 +156,7 @@ class _Trace:
                 else:
                     self._call(step, step.made)
         self._compute(self.outline.results)
+        self.record.bytes = self.bytes
         return [self.values[name] for name in self.outline.results], self.record
 
     # ---- steps that wait
