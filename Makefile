@@ -2,7 +2,7 @@
 PYTHON ?= .venv/bin/python
 export PATH := $(dir $(abspath $(PYTHON))):$(PATH)
 
-.PHONY: help develop lint types stubs pages programs warnings test test-quick test-all mutants check fuzz failures soak coverage analyze sanitize aarch64 free-threaded export opencl site links
+.PHONY: help develop lint types stubs pages programs warnings test test-quick test-all mutants check fuzz failures soak forks coverage analyze sanitize aarch64 free-threaded export opencl site links
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,9 @@ failures:  ## every allocation of many calls fails once, and so do the cache's f
 
 soak:  ## ten threads with forks and signals, results bit by bit, a minute or as long as asked
 	$(PYTHON) -m tests.hostile.soak --seconds $(or $(SECONDS),60)
+
+forks:  ## a fork inside of each first long call: no element is left unwritten (Linux)
+	$(PYTHON) -m tests.hostile.forks --children $(or $(CHILDREN),100)
 
 coverage:  ## which lines of the native extension the tests about C never run (Linux, GCC)
 	$(PYTHON) -m tools.native_coverage $(TESTS)
