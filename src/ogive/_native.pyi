@@ -36,7 +36,7 @@ class Kernel:
                 tuple[int, ...],
                 int,
                 int,
-                Kernel | None,
+                tuple[Kernel, ...],
                 Kernel | None,
                 Kernel | None,
             ],

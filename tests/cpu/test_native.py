@@ -106,6 +106,8 @@ def test_misuse_is_an_error(make, kind):
         ((code(), 16, ((),), (), 100), TypeError),
         ((code(), 16, ((),), (), 100, -1), ValueError),
         ((code(), 16, ((),), (), 100, 5000), ValueError),
+        ((code(), 16, ((),), (), 100, 9, None), TypeError),
+        ((code(), 16, ((),), (), 100, 9, (5,)), ValueError),
     ],
 )
 def test_what_resolve_returns_is_checked(answer, kind):
@@ -126,7 +128,7 @@ def test_what_resolve_returns_is_checked(answer, kind):
     ],
 )
 def test_what_computes_columns_has_the_same_operands(columns):
-    answer = (code(entries=(0, 4)), 16, (("row_max",), ()), (), 100, 9, None, columns)
+    answer = (code(entries=(0, 4)), 16, (("row_max",), ()), (), 100, 9, (), columns)
     kernel = _native.Kernel((4,), (4,), lambda: answer, True)
     with pytest.raises(ValueError, match="what computes columns is a row-wise kernel of the same operands"):
         kernel.prepare()

@@ -267,28 +267,31 @@ def test_a_chain_has_an_end():
     """Kernels that lead back to one another, or are many, are refused."""
     code = _native.Code(b"\xc3" * 16, (0,), ())
 
-    def answer(again):
-        return lambda: (code, 16, ((),), (), 100, 9, again())
+    def kernel(later=(), outputs=(4,)):
+        return _native.Kernel((4,), outputs, lambda: (code, 16, ((),), (), 100, 9, tuple(later)))
 
     own = []
-    own.append(_native.Kernel((4,), (4,), answer(lambda: own[0])))
-    with pytest.raises(ValueError, match="a retry is a kernel without code yet; 1 in a chain are possible"):
+    own.append(kernel(own))
+    with pytest.raises(ValueError, match="a retry is another kernel, without code yet"):
         own[0].prepare()
-    compiled = _native.Kernel((4,), (4,), answer(lambda: None))
+    compiled = kernel()
     compiled.prepare()
-    with pytest.raises(ValueError, match="a retry is a kernel without code yet"):
-        _native.Kernel((4,), (4,), answer(lambda: compiled)).prepare()
-    last = _native.Kernel((4,), (4,), answer(lambda: None))
-    middle = _native.Kernel((4,), (4,), answer(lambda: last))
-    _native.Kernel((4,), (4,), answer(lambda: middle)).prepare()
-    with pytest.raises(ValueError, match="1 in a chain are possible"):
+    with pytest.raises(ValueError, match="a retry is another kernel, without code yet"):
+        kernel([compiled]).prepare()
+    last = kernel()
+    middle = kernel([last, kernel()])
+    first = kernel([middle, last])
+    first.prepare()
+    with pytest.raises(ValueError, match="a chain of 4 kernels; 3 are possible"):
         middle.prepare()
+    with pytest.raises(ValueError, match="nothing follows a repair"):
+        kernel([kernel(outputs=(4, 1)), kernel()]).prepare()
 
 
 @pytest.mark.parametrize("sizes", [((4,), (4, 2)), ((8,), (4,)), ((4,), (4,) * 3), ((4, 4), (4,))])
 def test_what_computes_again_has_the_same_operands(sizes):
     again = _native.Kernel(*sizes, None)
-    answer = _native.Code(b"\xc3" * 16, (0,), ()), 16, ((),), (), 100, 9, again
+    answer = _native.Code(b"\xc3" * 16, (0,), ()), 16, ((),), (), 100, 9, (again,)
     with pytest.raises(ValueError, match="a repair is a kernel of the same operands and one result more"):
         _native.Kernel((4,), (4,), lambda: answer).prepare()
 

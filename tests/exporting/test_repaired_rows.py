@@ -97,7 +97,7 @@ def test_rows_have_the_operators_bits(name, seed, shape, tmp_path, monkeypatch):
         called(rows, place, place, end=len(x) // 3)
         assert_same_bits(called(rows, place, place, begin=len(x) // 3), right)
     # The same code without its repair is wrong somewhere: the comparison says something.
-    monkeypatch.setattr(Interface, "repair", None)
+    monkeypatch.setattr(Interface, "later", ())
     without = library(what, tmp_path, "unrepaired").unrepaired
     assert (called(without, x, result_of(name, x)) != right).any()
 

@@ -44,6 +44,7 @@ def loop_text(text: Text, programs: Sequence[Program], words: Mapping[str, str],
         "OGIVE_ROWS_AT_ONCE": "1",
         "OGIVE_MAX_AHEAD": str(MOST_AHEAD),
         "OGIVE_UNUSED(operand, unused)": "(operand)",
+        "OGIVE_IS_FOLLOWED(program)": "((program)->next != 0)",
         "OGIVE_ALIGNED": "",
         "OGIVE_ROW_KERNEL": "ogive_row_kernel",
         **row_sizes(programs),
@@ -73,7 +74,7 @@ def headers() -> tuple[str, str]:
     return (here / "row_reductions.h").read_text("utf-8"), (here / "row_stages.h").read_text("utf-8")
 
 
-def kernel_record(program: Program, functions: str, repair: str) -> str:
+def kernel_record(program: Program, functions: str, following: str) -> str:
     """The fields of the struct that describes a program."""
 
     def listed(values: Sequence[object]) -> str:
@@ -90,7 +91,7 @@ def kernel_record(program: Program, functions: str, repair: str) -> str:
         listed([len(stage.reductions) if stage else 0 for stage in stages]),
         listed([int(stage is not None and stage.repeats) for stage in stages]),
         listed(reductions),
-        repair,
+        following,
     ]
     return f"{{{', '.join(fields)}}}"
 

@@ -216,7 +216,7 @@ typedef struct {
     int reductions_of[OGIVE_MAX_STAGES];
     char repeats[OGIVE_MAX_STAGES];
     enum ogive_reduction reductions[OGIVE_MAX_REDUCTIONS];
-    int repair; /* whether another program follows */
+    int next; /* whether another program follows */
 } ogive_row_kernel;
 
 """

@@ -144,7 +144,7 @@ FUNCTION void ogive_run_long_row(const ogive_row_group *group, intptr_t row) {
     int is_undecided = 0;
     for (int stage = 0, kind = 0; stage < program->stages; ++stage) {
         const int reductions = program->reductions_of[stage], slot = group->parameter_count + 1 + 2 * kind;
-        if (stage == program->stages - 1 && !ogive_has_results_of_elements(program) && program->repair == 0) {
+        if (stage == program->stages - 1 && !ogive_has_results_of_elements(program) && !OGIVE_IS_FOLLOWED(program)) {
             segments = 1; /* nothing is left to do for elements */
         }
         ogive_findings before;

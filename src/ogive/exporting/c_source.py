@@ -45,7 +45,7 @@ typedef struct ogive_row_kernel {
     int reductions_of[OGIVE_MAX_STAGES];
     char repeats[OGIVE_MAX_STAGES];
     enum ogive_reduction reductions[OGIVE_MAX_REDUCTIONS];
-    const struct ogive_row_kernel *repair; /* what computes a row again, with more bits; not NULL: some rows are undecided */
+    const struct ogive_row_kernel *next; /* what computes a row again, with more bits; not NULL: some rows are undecided */
 } ogive_row_kernel;
 """
 
@@ -314,13 +314,12 @@ class _RowFunctions(_Functions):
         for name, program in reversed(list(zip(self._names, interface.later, strict=True))):
             again += self._program(name, program, next_one)
             next_one = f"&{name}"
-        repair = next_one
         size = _function(
             "", f"size_t {interface.name}_scratch(size_t count)", [f"return ogive_rows_scratch(&{own}, count);"]
         )
-        return [*again, *self._program(own, interface.program, repair), self._strided(), self._contiguous(), size]
+        return [*again, *self._program(own, interface.program, next_one), self._strided(), self._contiguous(), size]
 
-    def _program(self, name: str, program: Program, repair: str) -> list[str]:
+    def _program(self, name: str, program: Program, following: str) -> list[str]:
         text = Text(ISO_C, lambda n: "")
         text.support, text.rolls = self.support, program is not self.interface.program
         constants = {k: text.literal(Format.F64, value) for k, value in enumerate(self.interface.constants)}
@@ -333,7 +332,7 @@ class _RowFunctions(_Functions):
             head = f"{begin} {function}(char *const *operands, intptr_t count, double *record, intptr_t first)"
             made = StageText(program, k, text, parameters=constants, mask=mask).function(head)
             found.append("\n".join([*joined(made.splitlines()), ""]))
-        described = kernel_record(program, f"{{{', '.join(names)}}}", repair)
+        described = kernel_record(program, f"{{{', '.join(names)}}}", following)
         return [*found, f"static const ogive_row_kernel {name} = {described};\n"]
 
     def _strided(self) -> str:

@@ -117,7 +117,7 @@ static void linked_rows(const struct linked *linked, const struct task *given, s
             records[linked->parameters][row] = (double)task.count;
         }
         ogive_run_stages(&group, (intptr_t)rows);
-        for (size_t row = 0; kernel->repair != NULL && row < rows; row++) {
+        for (size_t row = 0; kernel->next != NULL && row < rows; row++) {
             if (records[mark][row] != 0.0) {
                 linked->in_c(&task, at + row, at + row + 1);
             }

@@ -85,8 +85,8 @@ def linked_thunks(interface: Interface) -> str:
     if interface.is_row_wise:
         kind = "(void *const *, intptr_t, double *, intptr_t, const intptr_t *, intptr_t)"
         lines += [f"void {stage}{kind};" for stage in stages]
-        repair = "NULL" if program.undecided is None else f"&rows_of_{name}"
-        lines.append(f"static const ogive_row_kernel rows_of_{name} = {kernel_record(program, f'{{{chr(44).join(stages)}}}', repair)};")  # fmt: skip
+        following = "NULL" if program.undecided is None else f"&rows_of_{name}"
+        lines.append(f"static const ogive_row_kernel rows_of_{name} = {kernel_record(program, f'{{{chr(44).join(stages)}}}', following)};")  # fmt: skip
         rows, scratch = f"&rows_of_{name}", f"{name}_scratch"
     else:
         lines.append(f"void {stages[0]}(void *const *, intptr_t, const double *, intptr_t, unsigned char *);")

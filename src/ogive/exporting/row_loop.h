@@ -8,7 +8,7 @@ static size_t ogive_rows_scratch(const ogive_row_kernel *kernel, size_t count) {
     for (int k = 0; k < kernel->inputs + kernel->outputs; k++) {
         bytes += ogive_row_bytes(count, kernel->itemsizes[k]);
     }
-    for (; kernel != NULL; kernel = kernel->repair) {
+    for (; kernel != NULL; kernel = kernel->next) {
         size_t own = 0;
         for (int k = 0; k < kernel->scratches; k++) {
             own += ogive_row_bytes(count, kernel->itemsizes[kernel->inputs + kernel->outputs + k]);
@@ -39,7 +39,7 @@ static int ogive_row(const ogive_row_kernel *kernel, char *const *operands, size
         memory += k < given ? 0 : ogive_row_bytes(count, kernel->itemsizes[k]);
     }
     ogive_run_stages(&group, 1);
-    return kernel->repair != NULL && records[ogive_mark_slot(&group)][0] != 0.0;
+    return kernel->next != NULL && records[ogive_mark_slot(&group)][0] != 0.0;
 }
 
 /* Rows begin to end - 1. Results are written behind the last read of their row, so they may lie over operands. */
@@ -71,7 +71,7 @@ static OGIVE_APART void ogive_rows(const ogive_row_kernel *kernel, char *const *
         }
         const ogive_row_kernel *open = kernel;
         while (open != NULL && ogive_row(open, places, count, parameters, parameter_count, memory)) {
-            open = open->repair;
+            open = open->next;
         }
         for (int k = kernel->inputs; k < kernel->inputs + kernel->outputs; k++) {
             const size_t size = (size_t)kernel->itemsizes[k], items = kernel->of_row[k] ? 1 : count;

@@ -33,8 +33,8 @@ FEW_SKIP_RETRIES = True
 
 #: The facts that a kernel wants to know: its code, the elements it takes at a time, the reductions of each stage, the sizes
 #: of rows kept between stages, from how many elements on threads pay, from how many eighths of the last cache on
-#: results are written past it, the kernel that computes again what the code leaves undecided (a repair or a retry), the
-#: one for columns, and the repair that goes before a retry as long as elements are few.
+#: results are written past it, the rest of the chain, whose kernels compute again what the one before leaves undecided, the
+#: kernel for columns, and the repair that goes before a retry as long as elements are few.
 Resolved = tuple[
     _native.Code,
     int,
@@ -42,7 +42,7 @@ Resolved = tuple[
     tuple[int, ...],
     int,
     int,
-    "_native.Kernel | None",
+    tuple["_native.Kernel", ...],
     "_native.Kernel | None",
     "_native.Kernel | None",
 ]
@@ -214,27 +214,42 @@ class _Chain:
         self,
         place: int = 0,
         *,
-        mask: Sequence[ElementType] = (),
+        mask: bool = False,
         marks_rows: bool = False,
         of_columns: bool = False,
         level: int = compiler.LEVEL,
+        later: tuple[_native.Kernel, ...] | None = None,
     ) -> _native.Kernel:
         """The kernel at a place of the chain.
 
         The last one before enclosures has a ``mask``, which says where these have to decide; it may have one number a row.
         ``of_columns`` asks for the code of rows that are columns, which another kernel calls (runtime/native/rows.c).
-        ``level`` is that of LLVM's optimisation.
+        ``level`` is that of LLVM's optimisation. ``later`` are the kernels behind this one, where they are there already.
         """
 
         def resolve() -> Resolved:
             with no_fork:  # all of it: a child cannot go on with what another thread had begun
                 known, image = self._made(place, of_columns=of_columns, level=level)
+                code = _native.Code(image.code, image.entries, image.imports)
+                stages = (*map(tuple, known["stages"]), ())
+                streamed = (self.target or host_target()).tuning.streamed_eighths
+                behind = self._later(place, known) if later is None or not known["later"] else later
                 columns = None
                 if known["columns"]:
                     columns = self.kernel(place, mask=mask, marks_rows=marks_rows, of_columns=True)
-                return self._resolved(place, known, image, columns)
+                return (
+                    code,
+                    known["block"],
+                    stages,
+                    tuple(known["scratch"]),
+                    known["threshold"],
+                    streamed,
+                    behind,
+                    columns,
+                    self._quick(place, known),
+                )
 
-        results = (*self.outputs, *mask)
+        results = (*self.outputs, ELEMENT_TYPES["uint8"]) if mask else self.outputs
         sizes = tuple(t.itemsize for t in self.inputs), tuple(t.itemsize for t in results)
         of_row = {*self.row_operands, *([len(self.inputs) + len(self.outputs)] if marks_rows else [])}
         decide = self._enclosures() if mask and not of_columns else None
@@ -262,21 +277,23 @@ class _Chain:
                 return came
         return kept_or_made(identity, lambda: self._program(place, target), target, of_columns=of_columns, level=level)
 
-    def _resolved(self, place: int, known: Mapping[str, Any], image: Image, columns: _native.Kernel | None) -> Resolved:
-        code = _native.Code(image.code, image.entries, image.imports)
-        stages = (*map(tuple, known["stages"]), ())
-        streamed = (self.target or host_target()).tuning.streamed_eighths
-        again = last = None
-        count = known["later"]
-        if count:
-            mask = (ELEMENT_TYPES["uint8"],) if known["has mask at end"] else ()
-            # A repair compiles sooner, and few elements come to it. Repairs of float64 decide the last bit, and take their time.
-            is_rounded = bool(mask) and all(t.name != "float64" for t in self.outputs)
-            if FEW_SKIP_RETRIES and is_rounded and count > 1 and not self.row_wise:
-                last = self.kernel(place + count, mask=mask, level=0)
-            is_last = count == 1 and bool(mask)
-            again = self.kernel(place + 1, mask=mask if is_last else (), marks_rows=is_last and known["marks rows"])
-        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"], streamed, again, columns, last
+    def _later(self, place: int, known: Mapping[str, Any]) -> tuple[_native.Kernel, ...]:
+        """The kernels behind a place of the chain: each knows those behind it."""
+        kernels: tuple[_native.Kernel, ...] = ()
+        for at in range(place + known["later"], place, -1):
+            is_last = known["has mask at end"] and not kernels
+            kernels = (
+                self.kernel(at, mask=is_last, marks_rows=is_last and known["marks rows"], later=kernels),
+                *kernels,
+            )
+        return kernels
+
+    def _quick(self, place: int, known: Mapping[str, Any]) -> _native.Kernel | None:
+        """The last kernel once more, compiled in less time. Repairs of float64 decide the last bit, and take their time."""
+        is_rounded = known["has mask at end"] and all(t.name != "float64" for t in self.outputs)
+        if FEW_SKIP_RETRIES and is_rounded and known["later"] > 1 and not self.row_wise:
+            return self.kernel(place + known["later"], mask=True, level=0)
+        return None
 
 
 def make_ufunc(

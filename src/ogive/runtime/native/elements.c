@@ -96,7 +96,7 @@ static void run_range(void *opaque, intptr_t begin, intptr_t end) {
 /* The ranges that a thread takes. Where a kernel has a repair, undecided elements of several are computed together. */
 static void run_pieces(void *opaque, ogive_pieces *pieces) {
     range_context *context = opaque;
-    if (context->contiguous && context->call->kernel->repair != NULL) {
+    if (context->contiguous && context->call->kernel->later_count > 0) {
         npy_intp tail[2] = {0, 0};
         ogive_fp_state saved = ogive_fp_enter();
         ogive_compute_pieces(context->call, (void *const *)context->operands, pieces, context->streams, tail);
@@ -199,7 +199,7 @@ static void run_call(ogive_call *call, char **args, npy_intp count, const npy_in
     }
     /* Pieces fill whole lines of the cache, so that no two threads write to one. */
     ogive_take_in_pool(call, run_pieces, &context, count, kernel->parallel_threshold / 2, OGIVE_ELEMENTS_OF_LINES,
-                       context.contiguous && kernel->repair != NULL);
+                       context.contiguous && kernel->later_count > 0);
     if (context.tail[0] < context.tail[1]) {
         run_range(&context, context.tail[0], context.tail[1]);
     }
@@ -215,7 +215,7 @@ void ogive_plain_elements(char **args, npy_intp count, const npy_intp *steps, Og
     /* A few whole blocks leave nothing to be decided: 5 ns of the 40 of a short call. */
     if (function != NULL && count < kernel->parallel_threshold && (count & (kernel->block - 1)) == 0) {
         const ogive_fp_state saved = ogive_fp_enter();
-        if (kernel->repair == NULL) {
+        if (kernel->later_count == 0) {
             function((void *const *)args, count, loop->parameters, 2 * count, NULL);
         } else {
             ogive_call call = {loop->kernel, function, loop, count, NULL, 0, NULL};

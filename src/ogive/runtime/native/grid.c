@@ -87,7 +87,7 @@ static void run_tile(const grid_context *context, char *const *operands, npy_int
     for (int k = first; k < operand_count; ++k) {
         can_wait &= lies_well[k] && operands[k] - context->operands[k] == behind * kernel->itemsizes[k];
     }
-    if (kernel->repair == NULL) {
+    if (kernel->later_count == 0) {
         ogive_compute(context->call, pointers, padded, count, context->streams);
     } else if (can_wait) {
         ogive_compute_tile(context->call, pointers, padded, count, context->streams, behind, found);

@@ -118,11 +118,10 @@ static int check_repair(const OgiveKernel *kernel, PyObject *object, Py_ssize_t 
         suits = repair->itemsizes[k] == kernel->itemsizes[k] && repair->of_row[k] == kernel->of_row[k];
     }
     if (suits && ogive_is_retry(repair, kernel)) {
-        if (repair != kernel && atomic_load(&repair->function) == NULL && kernel->retries < OGIVE_MOST_RETRIES) {
+        if (repair != kernel && atomic_load(&repair->function) == NULL) {
             return 0;
         }
-        PyErr_Format(PyExc_ValueError, "Kernel: a retry is a kernel without code yet; %d in a chain are possible",
-                     OGIVE_MOST_RETRIES);
+        PyErr_SetString(PyExc_ValueError, "Kernel: a retry is another kernel, without code yet");
         return -1;
     }
     if (!suits || repair->outputs != kernel->outputs + 1 || repair->itemsizes[kernel->inputs + kernel->outputs] != 1) {
@@ -130,6 +129,27 @@ static int check_repair(const OgiveKernel *kernel, PyObject *object, Py_ssize_t 
                         "Kernel: a repair is a kernel of the same operands and one result more, of 1 byte, or of the same "
                         "results; and the block of what it repairs is a multiple of 8");
         return -1;
+    }
+    return 0;
+}
+
+/* Whether these kernels can be the rest of the chain; 0, or -1 with an error set. */
+static int check_later(const OgiveKernel *kernel, PyObject *later, Py_ssize_t block) {
+    const Py_ssize_t count = PyTuple_GET_SIZE(later);
+    if (count > OGIVE_MOST_LATER - kernel->before) {
+        PyErr_Format(PyExc_ValueError, "Kernel: a chain of %zd kernels; %d are possible", kernel->before + 1 + count,
+                     OGIVE_MOST_LATER + 1);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        PyObject *object = PyTuple_GET_ITEM(later, i);
+        if (check_repair(kernel, object, block) < 0) {
+            return -1;
+        }
+        if (i < count - 1 && !ogive_is_retry((OgiveKernel *)object, kernel)) {
+            PyErr_SetString(PyExc_ValueError, "Kernel: nothing follows a repair");
+            return -1;
+        }
     }
     return 0;
 }
@@ -152,25 +172,26 @@ static int check_columns(const OgiveKernel *kernel, PyObject *object) {
 /* Takes over what `resolve` answered, if no other thread was here before; 0, or -1 with an error set. */
 static int accept(OgiveKernel *kernel, PyObject *answer) {
     PyObject *code, *stages, *scratch;
-    PyObject *repair = Py_None, *columns = Py_None, *last = Py_None;
+    PyObject *later = NULL, *columns = Py_None, *quick = Py_None;
     Py_ssize_t block, threshold, eighths;
-    if (!PyTuple_Check(answer) || !PyArg_ParseTuple(answer, "O!nO!O!nn|OOO", ogive_code_type, &code, &block, &PyTuple_Type,
-                                                    &stages, &PyTuple_Type, &scratch, &threshold, &eighths, &repair,
-                                                    &columns, &last)) {
+    if (!PyTuple_Check(answer) || !PyArg_ParseTuple(answer, "O!nO!O!nn|O!OO", ogive_code_type, &code, &block, &PyTuple_Type,
+                                                    &stages, &PyTuple_Type, &scratch, &threshold, &eighths, &PyTuple_Type,
+                                                    &later, &columns, &quick)) {
         if (!PyErr_Occurred()) {
             PyErr_SetString(PyExc_TypeError, "Kernel: resolve must return (Code, block, stages, scratch, parallel threshold, "
-                                             "streaming threshold, repair, columns, last)");
+                                             "streaming threshold, later, columns, quick)");
         }
         return -1;
     }
-    if (repair != Py_None && check_repair(kernel, repair, block) < 0) {
+    if (later != NULL && check_later(kernel, later, block) < 0) {
         return -1;
     }
+    const int later_count = later == NULL ? 0 : (int)PyTuple_GET_SIZE(later);
     if (columns != Py_None && check_columns(kernel, columns) < 0) {
         return -1;
     }
-    if (last != Py_None && (repair == Py_None || kernel->row_wise || check_repair(kernel, last, block) < 0 ||
-                            ogive_is_retry((OgiveKernel *)last, kernel))) {
+    if (quick != Py_None && (later_count == 0 || kernel->row_wise || check_repair(kernel, quick, block) < 0 ||
+                             ogive_is_retry((OgiveKernel *)quick, kernel))) {
         if (!PyErr_Occurred()) {
             PyErr_SetString(PyExc_ValueError, "Kernel: what goes before a retry is a repair of elements");
         }
@@ -211,12 +232,13 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
     kernel->stream_threshold = ogive_last_level_cache() / 8 * (size_t)eighths;
     kernel->parallel_threshold = threshold < 2 ? 2 : threshold;
     kernel->code = Py_NewRef(code);
-    kernel->repair = repair == Py_None ? NULL : (OgiveKernel *)Py_NewRef(repair);
-    if (kernel->repair != NULL && ogive_is_retry(kernel->repair, kernel)) {
-        kernel->repair->retries = kernel->retries + 1;
+    for (int i = 0; i < later_count; ++i) {
+        kernel->later[i] = (OgiveKernel *)Py_NewRef(PyTuple_GET_ITEM(later, i));
+        kernel->later[i]->before = kernel->before + 1 + i;
     }
+    kernel->later_count = later_count;
     kernel->columns = columns == Py_None ? NULL : (OgiveKernel *)Py_NewRef(columns);
-    kernel->last = last == Py_None ? NULL : (OgiveKernel *)Py_NewRef(last);
+    kernel->quick = quick == Py_None ? NULL : (OgiveKernel *)Py_NewRef(quick);
     atomic_store(&kernel->function, kernel->functions[0]);
     return 0;
 }
@@ -331,9 +353,11 @@ static int kernel_traverse(PyObject *object, visitproc visit, void *arg) {
     OgiveKernel *self = (OgiveKernel *)object;
     Py_VISIT(self->resolve);
     Py_VISIT(self->code);
-    Py_VISIT(self->repair);
+    for (int i = 0; i < self->later_count; ++i) {
+        Py_VISIT(self->later[i]);
+    }
     Py_VISIT(self->columns);
-    Py_VISIT(self->last);
+    Py_VISIT(self->quick);
     Py_VISIT(self->decide);
     Py_VISIT(Py_TYPE(object));
     return 0;
@@ -341,7 +365,7 @@ static int kernel_traverse(PyObject *object, visitproc visit, void *arg) {
 
 static int kernel_clear(PyObject *object) {
     Py_CLEAR(((OgiveKernel *)object)->resolve);
-    return 0; /* `code`, `repair`, `columns`, `last` and `decide` stay: a loop may still run them */
+    return 0; /* `code`, `later`, `columns`, `quick` and `decide` stay: a loop may still run them */
 }
 
 static void kernel_dealloc(PyObject *object) {
@@ -350,9 +374,11 @@ static void kernel_dealloc(PyObject *object) {
     PyObject_ClearWeakRefs(object);
     kernel_clear(object);
     Py_CLEAR(((OgiveKernel *)object)->code);
-    Py_CLEAR(((OgiveKernel *)object)->repair);
+    for (int i = 0; i < OGIVE_MOST_LATER; ++i) {
+        Py_CLEAR(((OgiveKernel *)object)->later[i]);
+    }
     Py_CLEAR(((OgiveKernel *)object)->columns);
-    Py_CLEAR(((OgiveKernel *)object)->last);
+    Py_CLEAR(((OgiveKernel *)object)->quick);
     Py_CLEAR(((OgiveKernel *)object)->decide);
     free(((OgiveKernel *)object)->remembered);
     Py_CLEAR(((OgiveKernel *)object)->name);
@@ -428,11 +454,11 @@ static PyType_Slot kernel_slots[] = {
                 "operands, by their numbers, that have one number a row in place of its elements. `resolve`\n"
                 "is called when it is first needed; it returns the Code, the number of elements that the code\n"
                 "takes at a time, the reductions of each stage, the sizes of rows kept between stages, from how many\n"
-                "elements on threads pay, from how many eighths of the last cache on streaming does, the Kernel that\n"
-                "computes again what the code flags as undecided (a repair has a mask as its last result; a retry has the\n"
-                "same results and a repair of its own), or None, and the Kernel that computes the same where\n"
-                "rows are the columns of a matrix, or None. The repair at the end of the chain may follow, which computes\n"
-                "elements before a retry is compiled, as long as they are few. `decide` is such a kernel's: it is called as\n"
+                "elements on threads pay, from how many eighths of the last cache on streaming does, the Kernels of the\n"
+                "rest of the chain, each of which computes again what the code of the one before flags as undecided (the\n"
+                "last, a repair, has a mask as its last result; retries have the same results), and the Kernel that computes\n"
+                "the same where rows are the columns of a matrix, or None. Another repair may follow, which compiles sooner\n"
+                "and computes elements while a retry has no code, as long as they are few. `decide` is a repair's: called as\n"
                 "decide(inputs, outputs, mask, parameters), with bytes, and returns the outputs as bytes."},
     {Py_tp_new, kernel_new},
     {Py_tp_dealloc, kernel_dealloc},

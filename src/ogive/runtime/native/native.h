@@ -129,7 +129,7 @@ static inline double ogive_double_of_bits(uint64_t bits) {
 
 /* How many elements each level of a kernel with a repair has computed. Threads add to numbers of their own, which costs no
  * locked instruction; the first number is that of all threads for which there is none. */
-#define OGIVE_MOST_RETRIES 1 /* each takes 40 KiB of the stack */
+#define OGIVE_MOST_LATER 2 /* kernels of a chain behind the first: each before the last takes 40 KiB of the stack */
 #define OGIVE_COUNTING_THREADS 16
 #define OGIVE_NUMBERS_OF_A_LINE 8
 
@@ -146,16 +146,17 @@ typedef struct {
 typedef struct OgiveKernel {
     PyObject_HEAD
     _Atomic(ogive_kernel_function) function; /* of the first stage; NULL until resolved, then the rest is set */
-    /* () -> (Code, block, stages, scratch, parallel threshold, streaming threshold, repair, columns, last); called once,
+    /* () -> (Code, block, stages, scratch, parallel threshold, streaming threshold, later, columns, quick); called once,
      * then dropped */
     PyObject *resolve;
-    /* For a kernel whose code flags what it cannot decide: the one that computes such elements again. A repair has one more
-     * result, an uint8 that is not 0 where it could not decide either. A retry has the same results, flags what it cannot
-     * decide, and has a repair of its own. */
-    struct OgiveKernel *repair;
-    int retries; /* how many kernels of the chain are before a retry: at most OGIVE_MOST_RETRIES */
-    /* Where that is a retry without code yet: the repair at the end of the chain, which computes the first few such elements. */
-    struct OgiveKernel *last;
+    /* The rest of the chain, of a kernel whose code flags what it cannot decide: each computes again what the one before leaves.
+     * The last may have one more result, an uint8 that is not 0 where enclosures have to decide: a repair. The others are retries,
+     * with the same results and flags of their own. */
+    struct OgiveKernel *later[OGIVE_MOST_LATER];
+    int later_count;
+    int before; /* how many kernels of the chain are before this one */
+    /* The repair once more, which compiles sooner: it computes the first few such elements while a retry has no code. */
+    struct OgiveKernel *quick;
     /* For a row-wise kernel whose results depend on no order: its code for rows that are the columns of a matrix. */
     struct OgiveKernel *columns;
     PyObject *decide;  /* of a repair: computes what it could not decide (see repair.c) */

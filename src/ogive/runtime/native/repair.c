@@ -195,29 +195,27 @@ ogive_kernel_function ogive_repair_function(ogive_call *call, OgiveKernel *repai
 
 /* ---- sharing out ------------------------------------------------------------------------------ */
 
-/* Whether all kernels from this one on have code, where none is compiled. */
+/* Whether a kernel and all later ones of the chain have code. */
 static int is_compiled(const OgiveKernel *kernel) {
-    for (; kernel != NULL; kernel = kernel->repair) {
-        if (atomic_load_explicit(&kernel->function, memory_order_acquire) == NULL) {
-            return 0;
-        }
+    int are = atomic_load_explicit(&kernel->function, memory_order_acquire) != NULL;
+    for (int i = 0; are && i < kernel->later_count; ++i) {
+        are = atomic_load_explicit(&kernel->later[i]->function, memory_order_acquire) != NULL;
     }
-    return 1;
+    return are;
 }
 
-/* The same, where they are compiled. Python runs in the middle of a job as little as possible: there it may fork, and
+/* Compiles what is later in the chain than a kernel with code; whether all have code then. Python runs in the middle of a job as little as possible: there it may fork, and
  * then the caller does the rest alone. */
-static int compile_chain(ogive_call *call, OgiveKernel *kernel) {
-    for (; kernel != NULL; kernel = kernel->repair) {
-        if (ogive_repair_function(call, kernel) == NULL) {
-            return 0;
-        }
+static int compile_later(ogive_call *call, const OgiveKernel *kernel) {
+    int are = 1;
+    for (int i = 0; are && i < kernel->later_count; ++i) {
+        are = ogive_repair_function(call, kernel->later[i]) != NULL;
     }
-    return 1;
+    return are;
 }
 
 static PyThreadState *begin_job(const ogive_call *call) {
-    return call->kernel->repair != NULL && PyGILState_Check() ? PyEval_SaveThread() : NULL;
+    return call->kernel->later_count > 0 && PyGILState_Check() ? PyEval_SaveThread() : NULL;
 }
 
 static void end_job(ogive_call *call, PyThreadState *saved, int is_whole) {
@@ -235,7 +233,7 @@ static void end_job(ogive_call *call, PyThreadState *saved, int is_whole) {
 
 void ogive_run_in_pool(ogive_call *call, ogive_range_function function, void *context, intptr_t count, intptr_t grain,
                        intptr_t unit) {
-    if (ogive_pool_size() < 2 || compile_chain(call, call->kernel->repair)) {
+    if (ogive_pool_size() < 2 || compile_later(call, call->kernel)) {
         PyThreadState *saved = begin_job(call);
         end_job(call, saved, ogive_pool_run(function, context, count, grain, unit));
     }
@@ -246,7 +244,7 @@ static void compute_left(ogive_call *call);
 void ogive_take_in_pool(ogive_call *call, ogive_pieces_function function, void *context, intptr_t count, intptr_t grain,
                         intptr_t unit, int may_leave) {
     call->may_leave = may_leave;
-    if (may_leave || ogive_pool_size() < 2 || compile_chain(call, call->kernel->repair)) {
+    if (may_leave || ogive_pool_size() < 2 || compile_later(call, call->kernel)) {
         PyThreadState *saved = begin_job(call);
         end_job(call, saved, ogive_pool_take(function, context, count, grain, unit));
         compute_left(call);
@@ -467,12 +465,12 @@ typedef struct {
 static void compute_level(level *work);
 static void empty_heap(const level *work, ogive_heap *found);
 
-/* The kernel that computes undecided elements: the repair in the place of a retry that nothing has compiled, until it has
+/* The kernel that computes undecided elements: the quick repair in the place of a retry that nothing has compiled, until it has
  * computed as many as a chunk has. Both have the same bits. */
 static OgiveKernel *next_of(const level *work) {
-    OgiveKernel *next = work->kernel->repair, *last = work->kernel->last;
-    const int is_missing = last != NULL && atomic_load_explicit(&next->function, memory_order_acquire) == NULL;
-    return is_missing && atomic_load_explicit(&work->call->kernel->counts.repaired, memory_order_relaxed) < CHUNK ? last : next;
+    OgiveKernel *next = work->kernel->later[0], *quick = work->kernel->quick;
+    const int is_missing = quick != NULL && atomic_load_explicit(&next->function, memory_order_acquire) == NULL;
+    return is_missing && atomic_load_explicit(&work->call->kernel->counts.repaired, memory_order_relaxed) < CHUNK ? quick : next;
 }
 
 /* Whether elements wait for the caller, which alone compiles while work is shared out: a worker that compiled, or waited for the
@@ -500,7 +498,7 @@ static int has_heap(const level *work, ogive_heap *found) {
     for (int k = next->inputs; k < next->inputs + work->kernel->outputs; ++k) {
         found->results[k] = (char *)work->pointers[k] - work->behind * next->itemsizes[k];
     }
-    if (found->next == work->kernel->last && found->next != NULL && next != found->next) {
+    if (found->next == work->kernel->quick && found->next != NULL && next != found->next) {
         empty_heap(work, found);
         found->next = NULL;
     }
@@ -597,7 +595,7 @@ static void compute_left(ogive_call *call) {
             inputs[k] = cursor;
             cursor += left->count * left->next->itemsizes[k];
         }
-        const int is_possible = found != NULL && compile_chain(call, left->next);
+        const int is_possible = found != NULL && ogive_repair_function(call, left->next) != NULL && compile_later(call, left->next);
         for (npy_intp done = 0; is_possible && done < left->count; done += found->count) {
             const npy_intp rest = left->count - done;
             found->next = left->next;
@@ -856,7 +854,7 @@ static void finish_level(level *work, npy_intp at, flags *of) {
 
 static void compute_level(level *work) {
     flags of;
-    if (work->kernel->repair == NULL) { /* it decides all */
+    if (work->kernel->later_count == 0) { /* it decides all */
         work->function(work->pointers, work->count, work->call->loop->parameters, 2 * work->call->total, NULL);
         return;
     }
@@ -884,7 +882,7 @@ static _Bool is_in_place(const OgiveKernel *kernel, void *const *pointers) {
 
 void ogive_compute(ogive_call *call, void *const *pointers, npy_intp count, npy_intp valid, _Bool streams) {
     OgiveKernel *kernel = call->kernel;
-    if (kernel->repair == NULL) {
+    if (kernel->later_count == 0) {
         call->function(pointers, count, call->loop->parameters, 2 * call->total + streams, NULL);
         return;
     }

@@ -21,6 +21,7 @@
 /* ---- the stages of rows --------------------------------------------------------------------- */
 
 #define OGIVE_ROW_KERNEL OgiveKernel
+#define OGIVE_IS_FOLLOWED(kernel) ((kernel)->later_count > 0)
 #define OGIVE_MEMORY
 #define OGIVE_ALIGNED _Alignas(64)
 #define OGIVE_RECORDS WITH_LANES
@@ -143,42 +144,41 @@ static size_t scratch_bytes(const OgiveKernel *kernel, npy_intp count, int share
     return bytes;
 }
 
-/* Computes a row again, all of it: by the repair of a kernel, with the mask of what it leaves open, or by its retry. 1 if the
- * row's repair has to follow, 0 if not, -1 if memory ran out. */
+/* Computes a row again, all of it, by a later kernel of the chain: a repair, with the mask of what it leaves open, or a retry. 1 if
+ * the next kernel has to follow, 0 if not, -1 if memory ran out. */
 static int compute_row_again(const ogive_row_group *group, ogive_call *call, intptr_t row, int threads,
-                             const OgiveKernel *kernel, double (*records)[ROWS_AT_ONCE]) {
-    OgiveKernel *repair = kernel->repair;
-    if (ogive_repair_function(call, repair) == NULL) {
+                             OgiveKernel *later, double (*records)[ROWS_AT_ONCE]) {
+    if (ogive_repair_function(call, later) == NULL) {
         return 0; /* the call has the exception */
     }
-    const int is_retry = ogive_is_retry(repair, kernel);
+    const int is_retry = ogive_is_retry(later, group->program);
     ogive_counts *counts = &call->kernel->counts;
     atomic_fetch_add_explicit(is_retry ? &counts->retried : &counts->repaired, group->count, memory_order_relaxed);
-    const int operands = repair->inputs + repair->outputs, mask = is_retry ? operands : operands - 1;
-    const npy_intp marks = is_retry ? 0 : repair->of_row[mask] ? 1 : group->count;
-    char *memory = malloc((size_t)marks + 1 + scratch_bytes(repair, group->count, 0));
+    const int operands = later->inputs + later->outputs, mask = is_retry ? operands : operands - 1;
+    const npy_intp marks = is_retry ? 0 : later->of_row[mask] ? 1 : group->count;
+    char *memory = malloc((size_t)marks + 1 + scratch_bytes(later, group->count, 0));
     if (memory == NULL) {
         return -1;
     }
-    const int used = group->parameter_count + 1 + 2 * ogive_reductions_of(repair) + OGIVE_MAX_AHEAD + 2;
+    const int used = group->parameter_count + 1 + 2 * ogive_reductions_of(later) + OGIVE_MAX_AHEAD + 2;
     memset(records, 0, (size_t)used * sizeof *records);
     for (int i = 0; i <= group->parameter_count; ++i) {
         records[i][0] = group->records[i][row];
     }
-    ogive_row_group one = {.program = repair, .count = group->count, .parameter_count = group->parameter_count, .records = records};
+    ogive_row_group one = {.program = later, .count = group->count, .parameter_count = group->parameter_count, .records = records};
     char *buffers[OGIVE_MAX_OPERANDS + 1];
     npy_intp elements[OGIVE_MAX_OPERANDS + 1];
     for (int k = 0; k < operands; ++k) {
         buffers[k] = one.operands[k] = k == mask ? memory : ogive_row_operand(group, row, k);
-        elements[k] = repair->of_row[k] ? 1 : group->count;
+        elements[k] = later->of_row[k] ? 1 : group->count;
     }
     place_scratch(&one, memory + marks, 1, 0);
     const int failed = run_stages(&one, 1, threads);
     if (failed == 0 && marks > 0 && memchr(memory, 1, (size_t)marks) != NULL) {
-        ogive_decide(call, repair, buffers, elements);
+        ogive_decide(call, later, buffers, elements);
     }
     free(memory);
-    return failed != 0 ? -1 : is_retry && repair->repair != NULL && records[ogive_mark_slot(&one)][0] != 0;
+    return failed != 0 ? -1 : is_retry && later->later_count > 0 && records[ogive_mark_slot(&one)][0] != 0;
 }
 
 /* Computes a row again by one kernel of the chain after the other, until one decides it. 0, or -1 if memory ran out. */
@@ -188,11 +188,9 @@ static int repair_row(const ogive_row_group *group, ogive_call *call, intptr_t r
     if (records == NULL) {
         return -1;
     }
-    const OgiveKernel *kernel = group->program;
     int found = 1;
-    while (found == 1) {
-        found = compute_row_again(group, call, row, threads, kernel, records);
-        kernel = kernel->repair;
+    for (int i = 0; found == 1 && i < group->program->later_count; ++i) {
+        found = compute_row_again(group, call, row, threads, group->program->later[i], records);
     }
     free(memory);
     return found;
@@ -203,7 +201,7 @@ static int repair_row(const ogive_row_group *group, ogive_call *call, intptr_t r
 static intptr_t run_group(const ogive_row_group *group, ogive_call *call, intptr_t rows, int threads, int is_undecided) {
     int failed = is_undecided ? 0 : run_stages(group, rows, threads);
     intptr_t undecided = 0;
-    if (group->program->repair != NULL) {
+    if (group->program->later_count > 0) {
         const int mark = ogive_mark_slot(group);
         for (intptr_t row = 0; row < rows && failed == 0; ++row) {
             if (is_undecided || group->records[mark][row] != 0) {
@@ -448,14 +446,14 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
 
 /* Whether rows may be computed by the retry of a kernel at once, not by the kernel first. */
 static int may_retry_at_once(ogive_call *call, const OgiveKernel *kernel) {
-    OgiveKernel *retry = kernel->repair;
+    OgiveKernel *retry = kernel->later[0];
     return retry != NULL && ogive_is_retry(retry, kernel) && ogive_repair_function(call, retry) != NULL;
 }
 
 /* The same rows of the retry of a kernel, which counts them. */
 static OgiveLoopData loop_of_retry(const OgiveLoopData *loop, npy_intp elements) {
     OgiveLoopData found = *loop;
-    found.kernel = loop->kernel->repair;
+    found.kernel = loop->kernel->later[0];
     atomic_fetch_add_explicit(&loop->kernel->counts.retried, elements, memory_order_relaxed);
     return found;
 }
@@ -482,7 +480,7 @@ static OgiveLoopData loop_of_retry(const OgiveLoopData *loop, npy_intp elements)
 #define UNEVEN 8
 
 static intptr_t rows_together(const OgiveKernel *kernel, npy_intp count) {
-    const int is_long_work = kernel->repair != NULL && !kernel->has_repeats;
+    const int is_long_work = kernel->later_count > 0 && !kernel->has_repeats;
     const npy_intp bytes = is_long_work ? BYTES_OF_TESTED_ROWS : OGIVE_STAGING_BYTES;
     const npy_intp length = count < 1 ? 1 : count < bytes ? count : bytes, rows = bytes / kernel->bytes / length;
     return rows < 1 ? 1 : rows > ROWS_AT_ONCE ? ROWS_AT_ONCE : rows;
@@ -561,7 +559,7 @@ static npy_intp extent(const rows_context *context, int operand, intptr_t rows) 
 /* Whether results that may have to be repaired lie over inputs. */
 static int is_in_place(const rows_context *context, intptr_t rows) {
     const OgiveKernel *kernel = context->loop->kernel;
-    for (int k = kernel->inputs; kernel->repair != NULL && k < kernel->inputs + kernel->outputs; ++k) {
+    for (int k = kernel->inputs; kernel->later_count > 0 && k < kernel->inputs + kernel->outputs; ++k) {
         for (int i = 0; i < kernel->inputs; ++i) {
             const char *a = context->args[k], *b = context->args[i];
             if (a == b || (a < b + extent(context, i, rows) && b < a + extent(context, k, rows))) {
@@ -584,7 +582,7 @@ static int is_in_place(const rows_context *context, intptr_t rows) {
 /* Whether results are the same whatever the segments: sums and products of the fast contract have one order, and no test. */
 static int takes_any_segments(const OgiveKernel *kernel) {
     const int reductions = ogive_reductions_of(kernel);
-    for (int r = 0; r < reductions && kernel->repair == NULL; ++r) {
+    for (int r = 0; r < reductions && kernel->later_count == 0; ++r) {
         if (kernel->reductions[r] == OGIVE_SUM || kernel->reductions[r] == OGIVE_PRODUCT) {
             return 0;
         }
@@ -594,9 +592,9 @@ static int takes_any_segments(const OgiveKernel *kernel) {
 
 /* Whether a kernel makes nothing but one number a row, which is also all that is tested. */
 static int makes_numbers_of_rows(const OgiveKernel *kernel) {
-    const OgiveKernel *repair = kernel->repair;
+    const OgiveKernel *next = kernel->later[0];
     const int tests_rows =
-        repair == NULL || (!ogive_is_retry(repair, kernel) && repair->of_row[repair->inputs + repair->outputs - 1]);
+        next == NULL || (!ogive_is_retry(next, kernel) && next->of_row[next->inputs + next->outputs - 1]);
     return kernel->scratches == 0 && !kernel->has_repeats && !ogive_has_results_of_elements(kernel) && tests_rows;
 }
 
@@ -721,7 +719,7 @@ static void run_columns(rows_context *context, intptr_t begin, intptr_t end) {
             run_stage_of_columns(context, block, stage, kind, at, columns);
         }
         const int mark = ogive_mark_slot(&block->groups[0]);
-        for (intptr_t c = 0; c < columns && kernel->repair != NULL; ++c) {
+        for (intptr_t c = 0; c < columns && kernel->later_count > 0; ++c) {
             if (block->groups[c / ROWS_AT_ONCE].records[mark][c % ROWS_AT_ONCE] != 0) {
                 run_gathered_rows(context, at + c, at + c + 1, 0, 1);
             }
@@ -949,7 +947,7 @@ static void run_strip(rows_context *context, strip *columns, intptr_t at, intptr
             run_gathered_rows(&own, first, first + ROWS_AT_ONCE, 0, 0);
             continue;
         }
-        for (intptr_t c = 0; c < ROWS_AT_ONCE && kernel->repair != NULL; ++c) {
+        for (intptr_t c = 0; c < ROWS_AT_ONCE && kernel->later_count > 0; ++c) {
             if (records[mark][c] != 0) {
                 run_gathered_rows(&own, first + c, first + c + 1, 0, 1);
             }
@@ -1079,7 +1077,7 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
     ogive_call call = {loop->kernel, NULL, loop, rows, NULL, 0, NULL};
     const int threads = ogive_pool_size();
     const npy_intp length = count < 1 ? 1 : count, all = rows > NPY_MAX_INTP / length ? NPY_MAX_INTP : rows * length;
-    if (kernel->repair != NULL && count > 0) {
+    if (kernel->later_count > 0 && count > 0) {
         ogive_count(loop->kernel, all);
     }
     OgiveLoopData of_retry;
