@@ -21,8 +21,8 @@ from ogive import operations as ops
 from ogive.containers import NOT_ONE, call_exchanged, call_method
 from ogive.contracts import DEFAULT
 from ogive.conversion import rounded_once
-from ogive.dtypes import BOOLEAN, FLOATS
-from ogive.engine.computation import Formula, kernel_of
+from ogive.dtypes import BOOLEAN, FLOATS, ElementType
+from ogive.engine.computation import Computation, Formula, Fused, cast, kernel_of
 from ogive.engine.exact_reductions import exact_methods
 from ogive.errors import (
     ArgumentError,
@@ -97,6 +97,8 @@ def advice_on(operator: str, parameter: str) -> str:
     """The parameter to write in place of another library's, as a sentence; empty if nobody knows it."""
     return next(filter(None, (adviser(operator, parameter) for adviser in ADVISERS)), "")
 
+
+RoundedStep = tuple["Operator | None", tuple[int, ...], Mapping[str, Any], ElementType]
 
 #: The number that an operation does not change the other one by.
 NEUTRAL = {ops.MULTIPLY: 1.0, ops.DIVIDE: 1.0, ops.ADD: 0.0, ops.SUBTRACT: 0.0}
@@ -629,6 +631,36 @@ class Operator(_native.OperatorCall):
         ufunc.__dict__["ogive_binding"] = (self, tuple(values.items()))
         ufunc.__dict__.update(exact_methods(self, ufunc))
         return ufunc
+
+    def ufunc_in_steps(self, name: str, steps: Callable[[ElementType], Iterable[RoundedStep]]) -> np.ufunc:
+        """A ufunc for the operator's types which computes others in turn: each result is rounded to an element type.
+
+        ``steps`` has them for an element type: an operator, or None for a conversion; the numbers of its operands, of which
+        the tensors are the first; its parameters; the type of its result.
+        """
+        loops = []
+        for signature in self.signatures:
+            kinds = list(signature.inputs)
+            computed: list[tuple[Computation, tuple[int, ...]]] = []
+            for applied, operands, parameters, kind in steps(kinds[0]):
+                given = tuple(kinds[place] for place in operands)
+                made: Computation = cast(given[0], kind)
+                if applied is not None:
+                    made = applied.computation(Signature(given, (kind,)), **parameters)
+                computed.append((made, operands))
+                kinds.append(kind)
+            fused = Fused(signature.inputs, tuple(computed), (len(kinds) - 1,))
+            loops += [(numbers, kernel_of(fused)) for numbers in type_numbers(signature)]
+        made_of_all: np.ufunc = _native.make_ufunc(
+            name=name,
+            doc=self.__doc__ or "",
+            inputs=self.inputs,
+            outputs=1,
+            loops=loops,
+            parameters=(),
+            row_wise=False,
+        )
+        return made_of_all
 
     def result_shape(self, shape: tuple[int, ...], keywords: Mapping[str, Any]) -> tuple[int, ...]:
         """The shape of the results of tensors that broadcast to a shape."""

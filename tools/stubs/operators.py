@@ -204,7 +204,8 @@ def _arguments(
 ) -> list[str]:
     entries = op.__signature__.parameters.values()
     parameters = {p.name: _choices(p.choices) or number for p in op.parameters}
-    types = tensors | parameters | {"axis": "_Axis", "keepdims": "bool", "where": "_Tensor"}
+    own = {"axis": "_Axis", "keepdims": "bool", "where": "_Tensor", "rounding": _choices(getattr(op, "roundings", ()))}
+    types = tensors | parameters | own
     parts = []
     for i, entry in enumerate(entries):
         is_required = entry.default is entry.empty

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from ogive.catalog import activations
 from ogive.catalog.glu_halves import of_halves
 from ogive.formula import isnan, maximum, minimum, where
+from ogive.operator import operator
 from ogive.signature import NOT_NEGATIVE
 
 
@@ -26,6 +27,19 @@ def clamped_swiglu(a: Any, b: Any, *, alpha: Any = 1.702, limit: Any = 7.0, bias
     """
     gate = minimum(a, limit)
     return activations.gated(gate, alpha * gate) * (maximum(minimum(b, limit), -limit) + bias)
+
+
+@operator
+def limited_gate(a: Any, *, alpha: Any, limit: Any) -> Any:
+    """The gate of `clamped_swiglu`: ``swish(min(a, limit), alpha)``."""
+    gate = minimum(a, limit)
+    return activations.gated(gate, alpha * gate)
+
+
+@operator
+def times_limited(gate: Any, b: Any, *, limit: Any, bias: Any) -> Any:
+    """The product of `clamped_swiglu`: ``gate * (max(-limit, min(b, limit)) + bias)``."""
+    return gate * (maximum(minimum(b, limit), -limit) + bias)
 
 
 @of_halves(onnx="GeGLU")

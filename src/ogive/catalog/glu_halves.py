@@ -1,4 +1,4 @@
-"""Operators of two tensors that take one tensor too, which holds both halves along an axis."""
+"""Gated linear units: operators of two tensors that take one tensor too, which holds both halves along an axis."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ogive.catalog.rounded_steps import ONCE, roundings_of, steps_of
 from ogive.dtypes import FLOATS
 from ogive.errors import ArgumentError, ParameterError, ShapeError, message
+from ogive.forking import cached_property
 from ogive.operator import Operator
 from ogive.signature import Constraint, Signature, in_order
 
@@ -19,21 +21,62 @@ LAST = -1
 
 
 class OfHalves(Operator):
-    """An operator that is called as ``f(a, b)``, or as ``f(x, axis=-1)`` with a and b as the halves of x."""
+    """An operator that is called as ``f(a, b)``, or as ``f(x, axis=-1)`` with a and b as the halves of x.
 
-    keywords: tuple[str, ...] = ("axis",)
+    ``rounding`` says where it rounds: once, or in steps (ogive.catalog.rounded_steps).
+    """
+
+    keywords: tuple[str, ...] = ("axis", "rounding")
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
         first, second, *rest = self.__signature__.parameters.values()
-        axis = inspect.Parameter("axis", inspect.Parameter.KEYWORD_ONLY, default=LAST)
-        self.__signature__ = self.__signature__.replace(parameters=[first, second.replace(default=None), *rest, axis])
+        own = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+            for name, default in (("axis", LAST), ("rounding", ONCE))
+        ]
+        self.__signature__ = self.__signature__.replace(parameters=[first, second.replace(default=None), *rest, *own])
 
     def _documentation(self) -> str:
         return (
             f"{super()._documentation()}\nWith one tensor {self.tensors[0]} and {self.tensors[1]} are its halves along "
-            "axis, the last one unless told otherwise."
+            "axis, the last one unless told otherwise.\nKeyword rounding: 'once', 'gate' or 'body', where the unit has it; "
+            "default 'once'. 'gate' rounds the gate to the element type, 'body' each step of the function in ONNX's schema."
         )
+
+    def bind(self, /, *arguments: Any, rounding: str = ONCE, **parameters: Any) -> np.ufunc:
+        """The ``numpy.ufunc`` with these parameters, which rounds where ``rounding`` says.
+
+        >>> import numpy as np, ogive
+        >>> a, b = np.float16([1.5]), np.float16([3.1])
+        >>> ogive.swiglu.bind()(a, b), ogive.swiglu.bind(rounding="gate")(a, b)
+        (array([3.8], dtype=float16), array([3.803], dtype=float16))
+        """
+        if rounding == ONCE and isinstance(rounding, str):
+            return super().bind(*arguments, **parameters)
+        allowed = self.roundings
+        if not isinstance(rounding, str) or rounding not in allowed:
+            raise ParameterError(message(self.name, f"rounding is {rounding!r}", ", ".join(map(repr, allowed))))
+        values = self.checked_parameters(parameters)
+        key = (self.accuracy, rounding, repr(values))  # other contracts share the table
+        found = self._in_steps.get(key)
+        if found is None:
+            shown = ", ".join(f"{name}={value!r}" for name, value in {**values, "rounding": rounding}.items())
+            made = self.ufunc_in_steps(
+                f"{self.name}({shown})",
+                lambda kind: steps_of(self.base.name, rounding, kind, values, self.accuracy),
+            )
+            found = self._in_steps.setdefault(key, made)
+        return found
+
+    @property
+    def roundings(self) -> tuple[str, ...]:
+        """The places where the unit can round."""
+        return roundings_of(self.base.name)
+
+    @cached_property
+    def _in_steps(self) -> dict[tuple[Any, ...], np.ufunc]:
+        return {}
 
     def _call_otherwise(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         given = [arg for arg in args if arg is not None]
@@ -48,6 +91,10 @@ class OfHalves(Operator):
             raise ArgumentError(
                 message(self.name, "one tensor was given in a formula, which has single elements", "two", way_out)
             )
+        rounding = keywords.pop("rounding", ONCE)
+        if rounding != ONCE:
+            what = f"rounding is {rounding!r} inside a formula, which is rounded once"
+            raise ParameterError(message(self.name, what, repr(ONCE), "Call it with arrays"))
         return super()._trace(args, keywords)
 
     def _refuse_keyword(self, name: str) -> Any:

@@ -11,8 +11,9 @@ import click
 import numpy as np
 from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 
+from ogive.catalog.rounded_steps import ONCE
 from ogive.cli.accuracy_command import read_parameter
-from ogive.cli.operator_argument import OperatorName, find_with_name
+from ogive.cli.operator_argument import ROUNDING, ROUNDINGS, OperatorName, find_with_name
 from ogive.cli.terminal import Column, print_json, print_table, progress, say
 from ogive.dtypes import FLOATS_OF_8_BITS, NUMBERS
 from ogive.errors import DTypeError, UnsupportedError
@@ -58,6 +59,7 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
     default=True,
     help="Whether results of 8-bit floats have to end at the largest number. Default: they have to.",
 )
+@click.option("--rounding", default=ONCE, show_default=True, type=click.Choice(ROUNDINGS), help=ROUNDING)
 @click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter and its value.")
 @click.option(
     "--signature", metavar="TEXT", help="A C function's declaration. Default: void f(const T *x, T *y, size_t n)."
@@ -93,6 +95,7 @@ def command(
     operators: tuple[str, ...],
     dtypes: tuple[str, ...],
     saturate: bool,
+    rounding: str,
     parameters: tuple[str, ...],
     signature: str | None,
     time_limit: float | None,
@@ -162,7 +165,9 @@ def command(
             for spec, chosen, inputs in of_results(results, vectors_folder):
                 found.append(judge(chosen, spec, budget=budget_of(spec), inputs=inputs, with_dependence=False))
         else:
-            for spec in _specifications(operators, dtypes or ("float32",), values, saturate=saturate):
+            for spec in _specifications(
+                operators, dtypes or ("float32",), values, saturate=saturate, rounding=rounding
+            ):
                 total = 1 << spec.kind.bits if exhaustive and spec.kind.bits == 32 else None
                 task = display.add_task(spec.title, total=total)
                 try:
@@ -208,7 +213,7 @@ def _is_of_library(text: str | None) -> bool:
 
 
 def _specifications(
-    operators: tuple[str, ...], dtypes: tuple[str, ...], values: dict[str, object], *, saturate: bool
+    operators: tuple[str, ...], dtypes: tuple[str, ...], values: dict[str, object], *, saturate: bool, rounding: str
 ) -> Iterator[Specification]:
     from ogive.catalog import OPERATORS
 
@@ -225,7 +230,7 @@ def _specifications(
             continue
         for dtype in dtypes:
             try:
-                yield of_operator(op, dtype, values, saturate=saturate, name=shown)
+                yield of_operator(op, dtype, values, saturate=saturate, rounding=rounding, name=shown)
             except DTypeError:
                 if operators:
                     raise

@@ -17,7 +17,13 @@ from click.shell_completion import CompletionItem
 from ogive.errors import OgiveError, described
 from ogive.operator import Operator
 
-__all__ = ["OperatorName", "find", "find_with_name", "own"]
+__all__ = ["ROUNDING", "ROUNDINGS", "OperatorName", "find", "find_with_name", "own"]
+
+#: The choices of the option --rounding, and its help.
+ROUNDINGS = ("once", "gate", "body")
+ROUNDING = (
+    "Where a gated unit rounds: once, the gate to the element type first, or each step of the body in ONNX's schema."
+)
 
 
 class OperatorName(click.ParamType):  # type: ignore[type-arg]  # generic in new versions only

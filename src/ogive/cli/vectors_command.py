@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
+from ogive.catalog.rounded_steps import ONCE
 from ogive.cli.accuracy_command import read_parameter
-from ogive.cli.operator_argument import OperatorName, find_with_name
+from ogive.cli.operator_argument import ROUNDING, ROUNDINGS, OperatorName, find_with_name
 from ogive.cli.terminal import print_json, say, singular
 from ogive.dtypes import ELEMENT_TYPES, FLOATS_OF_8_BITS
 from ogive.errors import needed
@@ -19,7 +20,7 @@ __all__ = ["command"]
 
 
 def _of_catalogue(
-    operator: str, dtype: str, parameters: tuple[str, ...], *, every_regime: bool, saturate: bool
+    operator: str, dtype: str, parameters: tuple[str, ...], *, every_regime: bool, saturate: bool, rounding: str
 ) -> list[Specification]:
     op, shown = find_with_name(OperatorName().convert(operator, None, None))
     given = dict(read_parameter(text) for text in parameters)
@@ -29,7 +30,7 @@ def _of_catalogue(
             allowed = ", ".join(sorted(known)) or "it has none"
             raise click.UsageError(f"{op.name} has no parameter {name!r}; allowed: {allowed}")
     sets = [{**row, **given} for row in regimes(op)] if every_regime else [given]
-    return [of_operator(op, dtype, row, saturate=saturate, name=shown) for row in sets]
+    return [of_operator(op, dtype, row, saturate=saturate, rounding=rounding, name=shown) for row in sets]
 
 
 def _of_onnx(operator: str, version: str | None, dtype: str, kind: str | None) -> list[Specification]:
@@ -103,6 +104,7 @@ STANDARDS = {"onnx": _of_onnx, "directml": _of_directml}
     default=True,
     help="Whether results of 8-bit floats end at the largest number. Default: they do.",
 )
+@click.option("--rounding", default=ONCE, show_default=True, type=click.Choice(ROUNDINGS), help=ROUNDING)
 @click.option(
     "--type", "kind", metavar="TEXT", help="In place of --dtype, a type as ONNX writes it: seq(tensor(float))."
 )
@@ -118,6 +120,7 @@ def command(
     version: str | None,
     dtype: str,
     saturate: bool,
+    rounding: str,
     kind: str | None,
     parameters: tuple[str, ...],
     every_regime: bool,
@@ -145,11 +148,12 @@ def command(
             raise click.UsageError("--type is a type of ONNX; allowed: with --standard onnx")
         if not saturate and dtype not in FLOATS_OF_8_BITS:
             raise click.UsageError(f"--no-saturate is given with {dtype}; allowed: with {', '.join(FLOATS_OF_8_BITS)}")
-        found = _of_catalogue(operator, dtype, parameters, every_regime=every_regime, saturate=saturate)
-    elif parameters or every_regime or not saturate:
-        raise click.UsageError(
-            "--standard takes the defaults of the standard: leave out --parameter, --every-regime and --no-saturate"
+        found = _of_catalogue(
+            operator, dtype, parameters, every_regime=every_regime, saturate=saturate, rounding=rounding
         )
+    elif parameters or every_regime or not saturate or rounding != ONCE:
+        options = "--parameter, --every-regime, --no-saturate and --rounding"
+        raise click.UsageError(f"--standard takes the defaults of the standard: leave out {options}")
     else:
         found = STANDARDS[standard](operator, version, dtype, kind)
     made = [make(specification, seed=seed) for specification in found]

@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from ogive.accuracy.running_bound import enclosed
 from ogive.accuracy.ulp import units_in_one
-from ogive.catalog import OPERATORS
+from ogive.catalog import OPERATORS, load
 from ogive.catalog.aliases import ALIASES, by_name
 from ogive.catalog.other_names import advice
+from ogive.catalog.rounded_steps import ONCE, roundings_of, steps_of
 from ogive.conversion import stored
 from ogive.dtypes import ELEMENT_TYPES, FLOAT_FORMATS, FLOATS_OF_8_BITS, ElementType, stored_type, stored_type_of
 from ogive.enclosure import exact_value, right_result
-from ogive.errors import ArgumentError, DTypeError, UnsupportedError, message, suggestion
+from ogive.errors import ArgumentError, DTypeError, ParameterError, UnsupportedError, message, suggestion
 from ogive.expression import Expression
 from ogive.limits import stored_in, with_limits
 from ogive.near_zero import leading_of
@@ -95,6 +96,8 @@ class Specification:
     catalogue: str = ""
     """The name in Ogive's catalogue; empty if there is none."""
     parameter_rule: str = FLOAT32_PARAMETERS
+    rounding: str = ONCE
+    """Where a gated unit rounds."""
     bind: Callable[..., Any] | None = None
     """Ogive's own kernel, for tests of it. No expected result comes from here."""
 
@@ -201,8 +204,9 @@ def _of_elements(step: FormulaStep, arrays: Sequence[np.ndarray], *, with_exact:
         right, unknown = np.zeros(found.right.shape, kind.numpy), np.ones(found.right.shape, bool)
     width = stored_type_of(flat[0].dtype)
     bits = width.bits if width is not None else 64
-    if unknown.any() and len(flat) == 1 and width is not None and not is_tiny:
-        leading = leading_of(step.root, step.numbers, (width, kind))
+    has_series = width is not None and width.name not in FLOATS_OF_8_BITS and not is_tiny
+    if unknown.any() and len(flat) == 1 and has_series:
+        leading = leading_of(step.root, step.numbers, (cast(ElementType, width), kind))
         if leading is not None:
             with np.errstate(invalid="ignore"):  # signalling NaN
                 x = flat[0].astype(np.float64)
@@ -343,11 +347,13 @@ def of_operator(
     *,
     round_parameters: bool | None = None,
     saturate: bool = True,
+    rounding: str = ONCE,
     name: str = "",
 ) -> Specification:
     """The specification of an operator of the catalogue, or of one's own, for tensors of one element type.
 
     ``name`` is that of files and reports, by default the one that was given.
+    ``rounding`` says where a gated unit rounds: "once", or in steps, of which each is correctly rounded.
     ``saturate``: whether floats of 8 bits end at their largest number, as ONNX's Cast with saturate=1 does; else larger
     results are infinities, or NaN in types that have none.
     ``round_parameters``: whether parameters are rounded to float32; by default where the element type computes in it.
@@ -362,8 +368,53 @@ def of_operator(
     kind = _element_type(op.name, dtype)
     signature = _signature(op, kind)
     values = op.checked_parameters(dict(parameters or {}))
-    choices = {p.name: values[p.name] for p in op.parameters if p.choices}
     is_rounded = kind.computes_in == "float32" if round_parameters is None else round_parameters
+    of_all = tuple(range(len(signature.inputs)))
+    allowed = roundings_of(op.base.name)
+    if rounding not in allowed:
+        raise ParameterError(message(op.name, f"rounding is {rounding!r}", ", ".join(map(repr, allowed))))
+    steps = [_step(op, signature, of_all, values, saturate=saturate, is_rounded=is_rounded)]
+    bound: dict[str, Any] = dict(values)
+    if rounding != ONCE:
+        bound["rounding"] = rounding
+        steps, kinds = [], list(signature.inputs)
+        for made in steps_of(op.base.name, rounding, kind, values):
+            given = Signature(tuple(kinds[place] for place in made.operands), (made.kind,))
+            applied = made.operator or load("identity")
+            steps.append(
+                _step(applied, given, made.operands, made.parameters, saturate=saturate, is_rounded=is_rounded)
+            )
+            kinds.append(made.kind)
+    return Specification(
+        name or shown,
+        "ogive",
+        "",
+        op.tensors,
+        signature.inputs,
+        signature.outputs[0],
+        tuple(steps),
+        values,
+        is_row_wise=isinstance(op, RowOperator),
+        reduces=op.reduces,
+        catalogue=op.name,
+        parameter_rule=FLOAT32_PARAMETERS if is_rounded else FLOAT64_PARAMETERS,
+        rounding=rounding,
+        bind=None if kind.name in FLOATS_OF_8_BITS else op.bind(**bound),
+    )
+
+
+def _step(
+    op: Operator,
+    signature: Signature,
+    operands: tuple[int, ...],
+    values: Mapping[str, Any],
+    *,
+    saturate: bool,
+    is_rounded: bool,
+) -> FormulaStep:
+    """An operator's formula, whose result is rounded."""
+    choices = {p.name: values[p.name] for p in op.parameters if p.choices}
+    values = {**{p.name: p.default for p in op.parameters if not p.is_required}, **values}
     numbers = {
         p.name: float(np.float32(values[p.name])) if is_rounded else float(values[p.name])
         for p in op.numeric_parameters
@@ -373,22 +424,7 @@ def of_operator(
         raise UnsupportedError(message(op.name, f"it has {len(roots)} results", "operators with one"))
     roots = with_limits(roots, stored_in(signature.inputs, signature.outputs))
     modular = op.modular and signature.is_of_integers
-    step = FormulaStep(roots[0], tuple(range(len(signature.inputs))), numbers, signature.outputs[0], modular, saturate)
-    return Specification(
-        name or shown,
-        "ogive",
-        "",
-        op.tensors,
-        signature.inputs,
-        signature.outputs[0],
-        (step,),
-        values,
-        is_row_wise=isinstance(op, RowOperator),
-        reduces=op.reduces,
-        catalogue=op.name,
-        parameter_rule=FLOAT32_PARAMETERS if is_rounded else FLOAT64_PARAMETERS,
-        bind=None if kind.name in FLOATS_OF_8_BITS else op.bind(**values),
-    )
+    return FormulaStep(roots[0], operands, numbers, signature.outputs[0], modular, saturate)
 
 
 def _element_type(name: str, dtype: ElementType | np.dtype | type | str) -> ElementType:

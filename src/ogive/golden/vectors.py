@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ogive.catalog.rounded_steps import ONCE
 from ogive.dtypes import FLOAT_FORMATS, FLOATS_OF_8_BITS, ElementType
 from ogive.forking import cached_property
 from ogive.golden.inputs import Chosen, choose, special_values
@@ -107,6 +108,7 @@ class Vectors:
             "parameters_as_used": numbers[0] if len(numbers) == 1 else numbers,
             "parameter_rule": spec.parameter_rule,
             "ruler": RULER,
+            **({"rounding": spec.rounding} if spec.rounding != ONCE else {}),
             **({"saturates": spec.steps[-1].saturates} if spec.kind.name in FLOATS_OF_8_BITS and spec.steps else {}),
             "seed": self.seed,
             "cases": [
@@ -132,6 +134,7 @@ class Vectors:
         """A name for files: operator, version, type, parameters that are not the defaults."""
         spec = self.specification
         parts = [spec.operator, spec.version.replace(".", "_"), spec.kind.name]
+        parts += [] if spec.rounding == ONCE else [f"{spec.rounding}_rounded"]
         parts += [] if not spec.steps or spec.steps[-1].saturates else ["unsaturated"]
         if spec.catalogue:
             op = find_operator(spec.catalogue)
@@ -165,23 +168,26 @@ def vectors(
     *,
     seed: int = 0,
     saturate: bool = True,
+    rounding: str = ONCE,
     **named: Any,
 ) -> Vectors:
     """Golden data of an operator: inputs, and results that are correctly rounded.
 
     Every input of one tensor of 8 or 16 bits; of longer types and several tensors special values, kinks, edges, tails,
     results near a tie, and random numbers. Parameters are given by name, or as a mapping. Results of floats of 8 bits end at the
-    largest number, as ONNX's Cast has it; with ``saturate=False`` they are infinities or NaN there.
+    largest number, as ONNX's Cast has it; with ``saturate=False`` they are infinities or NaN there. ``rounding`` says where a
+    gated unit rounds: "once", "gate" or "body", as its operator has it.
 
     Raises ArgumentError for an unknown operator, DTypeError for a type that it does not have, ParameterError
-    for parameters.
+    for parameters and roundings.
 
     >>> import ogive
     >>> golden = ogive.vectors("gelu", "bfloat16")
     >>> golden.inputs[0].size, golden.expected.dtype
     (65536, dtype(bfloat16))
     """
-    return make(of_operator(operator, dtype, {**(parameters or {}), **named}, saturate=saturate), seed=seed)
+    given = {**(parameters or {}), **named}
+    return make(of_operator(operator, dtype, given, saturate=saturate, rounding=rounding), seed=seed)
 
 
 def make(specification: Specification, *, seed: int = 0, samples: int = 1024) -> Vectors:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from ogive.catalog.rounded_steps import ONCE
 from ogive.errors import ArgumentError, message
 from ogive.golden.specification import of_operator
 from ogive.judge import judging
@@ -53,6 +54,7 @@ def judge(
     signature: str | None = None,
     time_limit: float | None = None,
     saturate: bool = True,
+    rounding: str = ONCE,
     **named: Any,
 ) -> Judgement:
     """Judge an implementation: a function of arrays, or the text of a subject such as ``"onnxruntime"``.
@@ -61,6 +63,7 @@ def judge(
     of longer types; ``exhaustive`` takes all 2**32 of float32. ``signature`` is the declaration of a C function,
     ``time_limit`` how many seconds a call of it may take; by default 10, and 20 microseconds an element.
     Results of floats of 8 bits have to end at the largest number; with ``saturate=False`` to be infinities or NaN there.
+    ``rounding`` says where a gated unit has to round: "once", "gate" or "body", as its operator has it.
 
     Raises ArgumentError for unknown texts and operators, DTypeError and ShapeError where the results have
     another type or shape than they must, MissingPackageError without a library.
@@ -70,7 +73,8 @@ def judge(
     >>> found.count, found.within_budget
     (65536, True)
     """
-    spec = of_operator(operator, dtype, {**(parameters or {}), **named}, saturate=saturate)
+    given = {**(parameters or {}), **named}
+    spec = of_operator(operator, dtype, given, saturate=saturate, rounding=rounding)
     if isinstance(implementation, str):
         chosen = subject(implementation, spec, signature=signature, time_limit=time_limit)
     elif signature is not None or time_limit is not None:

@@ -198,6 +198,7 @@ def _of_table(scene: _Scene) -> Iterator[_CauseCandidate]:
 
 #: Where a gated unit rounds, in words.
 _ROUNDED_GATES = {
+    "once": "the unit is rounded once, its gate not before",
     "gate": "the gate is rounded to {kind} first, and then the product",
     "body": "each step is rounded, as in the function of ONNX's schema",
 }
@@ -206,7 +207,8 @@ _ROUNDED_GATES = {
 def _gate_rounding(scene: _Scene) -> Cause | None:
     """A gated unit that rounds in steps: told within every budget, because no result needs to be far off."""
     spec = scene.spec
-    others = roundings_of(spec.catalogue)[1:] if spec.standard == "ogive" and spec.kind.is_float else ()
+    is_known = spec.standard == "ogive" and spec.kind.is_float and spec.bind is not None
+    others = [each for each in roundings_of(spec.catalogue) if each != spec.rounding] if is_known else []
     if len(scene.arrays) != 2 or not others:
         return None
     bits, right = bits_of(scene.y, canonical=True), bits_of(scene.right, canonical=True)
@@ -278,7 +280,12 @@ def _with(
     try:
         saturates = spec.steps[-1].saturates
         other = of_operator(
-            spec.catalogue, spec.kind, parameters, round_parameters=round_parameters, saturate=saturates
+            spec.catalogue,
+            spec.kind,
+            parameters,
+            round_parameters=round_parameters,
+            saturate=saturates,
+            rounding=spec.rounding,
         )
     except OgiveError:  # a value for which the operator has no meaning
         return

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from ogive.array_files import as_type, read_npy, read_npz, read_raw
+from ogive.catalog.rounded_steps import ONCE
 from ogive.documents.document import read_document
 from ogive.documents.place import DocumentPlace
 from ogive.dtypes import ELEMENT_TYPES, FLOATS_OF_8_BITS, ElementType
@@ -124,7 +125,9 @@ def _specified(path: Path) -> Specification:
     parameters = {name: _parameter(place) for name, place in members["parameters"].members().items()}
     try:
         saturate = manifest.value.get("saturates") is not False
-        return of_operator(members["operator"].text(), first, parameters, saturate=saturate)
+        rounding = manifest.value.get("rounding", ONCE)
+        name = members["operator"].text()
+        return of_operator(name, first, parameters, saturate=saturate, rounding=rounding)
     except OgiveError as error:
         raise ModelError(message(str(path), str(error))) from error
 
