@@ -263,6 +263,26 @@ def test_a_closed_gate_is_decided_by_the_first_kernel() -> None:
     assert row.repaired <= 3  # beside the corner
 
 
+@pytest.mark.parametrize("first", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("name", ["exp", "gelu", "tanh", "cos", "hypot", "huber_loss"])
+def test_a_gradient_that_is_no_number_needs_no_enclosure(name, first, asked):
+    op = ogive.vjp(getattr(ogive, name))
+    others = np.random.default_rng(3).standard_normal((len(op.tensors) - 1, 200))
+    with np.errstate(all="ignore"):
+        op(np.full(200, first), *others)
+    assert not asked
+
+
+def test_powers_of_negative_numbers_need_no_enclosure(asked):
+    """Their exponents are no whole numbers, and in the derivative they are computed."""
+    rng = np.random.default_rng(4)
+    x, y = -np.abs(rng.standard_normal(200)) - 0.1, rng.integers(-9, 9, 200) + rng.uniform(0.01, 0.99, 200)
+    with np.errstate(all="ignore"):
+        for result in ogive.vjp(ogive.pow)(np.ones(200), x, y):
+            assert np.isnan(result).all()
+    assert not asked
+
+
 #: Results near the ends of float64's range that were wrong, with their operands.
 MENDED = {
     "a product that overflows beside its power of two": ("glu' (1)", (1.7944833205189058e308, 12.3356045806279)),

@@ -6,6 +6,7 @@ repairs them, powers of two are kept apart from the operands on: nothing overflo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -21,7 +22,7 @@ from ogive.numerics.elementary.error_function import TWO_OVER_ROOT_PI
 from ogive.numerics.elementary.propagation import bounded, rule_of
 from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.numerics.rounded_results import to_subnormal
-from ogive.numerics.truths import both, either, except_where
+from ogive.numerics.truths import both, either, except_where, nowhere
 from ogive.passes.tested import ROUNDED_TWICE, TestedReals
 from ogive.passes.untested_elements import UntestedElements
 
@@ -123,8 +124,18 @@ class TestedDoubles(TestedReals, UntestedElements):
             crosses = except_where(crosses, m.keeps_sign(number)) or crosses
             differ_if_tiny = node(ops.OR, (m.not_(m.equal_(*tiny_ends)), crosses), None, Format.BIT)
             differ = m.select_(is_tiny, differ_if_tiny, differ)
+        if self._splits_operands:  # the ends of an infinite number are NaN, but it is right where nothing is in doubt
+            differ = except_where(differ, m.equal_(magnitude, m.number(math.inf))) or nowhere()
         undecided = either(except_where(differ, error.exactly if m.follows_exactness else None), doubt)
-        return value, except_where(undecided, error.nan)
+        return value, except_where(undecided, either(error.nan, self._nan_of_nan(root, value)))
+
+    def _nan_of_nan(self, root: Expression, value: Expression) -> Expression | None:
+        """Where a result is NaN, and so is an operand: arithmetic keeps it, which the last level does not ask either."""
+        if not self._splits_operands:
+            return None
+        m = self.m
+        operands = (self.number(n).high for n in self._operands(root) if self.inputs[n.attribute].is_float)
+        return both(m.not_(m.equal_(value, value)), either(*(m.not_(m.equal_(x, x)) for x in operands)) or nowhere())
 
     def _zero_without_sign(self, root: Expression, number: DoubleWord, value: Expression) -> Expression | None:
         """Where a result is zero and nobody knows its sign: both terms of a sum may have underflowed.

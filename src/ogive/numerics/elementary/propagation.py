@@ -723,11 +723,18 @@ def _zero_where(m: Bounded, where: Expression, a: DoubleWord) -> DoubleWord:
 
 
 def _nan_of_power(m: Bounded, x: DoubleWord, y: DoubleWord) -> Expression | None:
-    """The condition that a finite negative number is raised to an exact power that is no integer."""
-    if not (m.knows_nan and y.error.is_exact and y.low is None):
+    """The condition that a finite negative number is raised to a power that is certainly no integer."""
+    if not (m.knows_nan and y.error.is_known):
         return None
     below = beyond_range.outside(m, x, below=0.0)
-    is_whole = m.equal_(y.high, m.make(ops.ROUND_EVEN, y.high))
+    value = m.single(y)
+    nearest = m.make(ops.ROUND_EVEN, value)
+    if y.error.is_exact and y.low is None:
+        is_whole = m.equal_(value, nearest)
+    else:
+        total, margin = m.total(y), m.mul_(m.abs_(value), m.number(2.0**-52))
+        margin = margin if total is None else m.fma_(total, m.number(1 + 2.0**-30), margin)
+        is_whole = m.not_(m.less_(margin, m.abs_(m.sub_(value, nearest))))
     where = except_where(both(m.less_(m.number(-math.inf), x.high), m.is_finite_(y.high)), is_whole)
     where = except_where(where, y.error.doubt)
     return None if below is None or where is None else both(below, where)
