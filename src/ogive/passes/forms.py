@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, cast
 
 from ogive import formula as f
 from ogive import operations as ops
-from ogive.differentiation.algebra import matched
+from ogive.differentiation.algebra import matched, rational
 from ogive.expression import Expression, Format, Term, constant, node, tracing, walk
 from ogive.limits import at_infinities
 from ogive.passes.fold import fold
@@ -100,6 +100,7 @@ def _gelu_result(x: Term) -> Term:
 
 #: The factor of 2 u in the approximate form, and that of the cube.
 SCALE, CUBIC = 2 * f.square_root(2 / f.pi), 0.044715
+GELU_SCALE = cast(Fraction, rational(fold(SCALE)))
 
 
 def _gelu_by_tanh(x: Term) -> Term:

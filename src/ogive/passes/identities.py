@@ -13,19 +13,23 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 from ogive import elementary_functions as functions
 from ogive import operations as ops
+from ogive.differentiation.algebra import rational
 from ogive.expression import Expression, Format, Operation, constant, is_extreme, node, walk
 from ogive.passes.fold import fold
-from ogive.passes.forms import with_forms
+from ogive.passes.forms import CUBIC, GELU_SCALE, with_forms
 from ogive.passes.row_numbers import CHOICES, multiple, row_exponential
 from ogive.slope_forms import with_slopes
 
 __all__ = [
+    "SpelledGate",
     "as_computed",
     "beside_one",
     "infinite_at_ends",
+    "spelled_gate",
     "with_common_factors",
     "with_positive_parameters",
     "without_cancellation",
@@ -79,6 +83,63 @@ def infinite_at_ends(roots: Sequence[Expression]) -> list[Expression]:
     does not follow what is infinite into exponentials.
     """
     return _rewritten(roots, _as_infinite)
+
+
+class SpelledGate(NamedTuple):
+    """An activation that a product is, as people write it."""
+
+    name: str
+    """Its name in forms.py."""
+    x: Expression
+    off: float
+    """How far a constant of it may be from the definition's, as a share: people write numbers of float64 for roots."""
+
+
+#: A constant is taken for another one that is as near: no nearer than float64 is to a number.
+MOST_OFF = Fraction(1, 2**51)
+
+
+def spelled_gate(a: Expression) -> SpelledGate | None:
+    """``0.5 * x * (1 + erf(x / sqrt(2)))``, in any order of its factors, and the same of gelu's approximation by tanh."""
+    factor, counts = _as_product(a)
+    names = {n.operation for n in counts}
+    kind = next((k for k in (functions.ERFC, functions.LOGISTIC) if k in names), None)
+    if kind is None or len(counts) != 2 or counts.total() != 2:
+        return None
+    gate, x = sorted(counts, key=lambda n: n.operation != kind)
+    scale, inner = _as_product(gate.operands[0])
+    rest = [n for n in inner if n is not x]
+    if inner[x] != 1:
+        return None
+    if kind == functions.ERFC:
+        is_it = factor == Fraction(1, 2) and not rest and scale < 0
+        off = abs(2 * scale * scale - 1) / 2
+        name = "gelu"
+    else:
+        more = _one_less_than(rest[0]) if len(rest) == inner.total() - 1 == 1 else None
+        is_it = factor == 1 and more is not None and _as_product(more) == (Fraction(CUBIC), Counter({x: 2}))
+        off = abs(scale / GELU_SCALE - 1)
+        name = "gelu by tanh"
+    return SpelledGate(name, x, float(off)) if is_it and off < MOST_OFF else None
+
+
+def _as_product(a: Expression) -> tuple[Fraction, Counter[Expression]]:
+    """A number as a constant and how often each other factor is there."""
+    factor, counts, open_ones = Fraction(1), Counter[Expression](), [a]
+    while open_ones:
+        n = open_ones.pop()
+        value = n.attribute if n.operation == ops.CONSTANT else None
+        if isinstance(value, Fraction):
+            factor *= value
+        elif n.operation == ops.MULTIPLY:
+            open_ones += n.operands
+        elif n.operation == ops.NEGATE:
+            factor, open_ones = -factor, [*open_ones, *n.operands]
+        elif n.operation == ops.DIVIDE and rational(n.operands[1]):
+            factor, open_ones = factor / n.operands[1].attribute, [*open_ones, n.operands[0]]
+        else:
+            counts[n] += 1
+    return factor, counts
 
 
 def _as_operand(a: Expression) -> Expression:

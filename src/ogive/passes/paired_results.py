@@ -62,7 +62,7 @@ from ogive.numerics.truths import both, either
 from ogive.passes.cost import cost, with_undecided
 from ogive.passes.fold import fold
 from ogive.passes.forms import patterns_of
-from ogive.passes.identities import with_common_factors, without_cancellation
+from ogive.passes.identities import spelled_gate, with_common_factors, without_cancellation
 from ogive.passes.row_lowering import is_share
 from ogive.passes.row_numbers import rest_of_largest, summed_exponential
 from ogive.passes.tested_rows import TestedRows, UnboundedError
@@ -410,7 +410,20 @@ def _part(root: Expression) -> KnownPart | None:
         if pattern.operation is root.operation and (bound := matched(pattern, root)) is not None:
             (operand,) = bound.values()
             return KnownPart(operand, rule)
-    return None
+    spelled = spelled_gate(root)
+    if spelled is None or spelled.x.operation is not ops.INPUT:
+        return None
+    return KnownPart(spelled.x, partial(_nearly, RULES_OF_PARTS[spelled.name], spelled.off))
+
+
+#: The most that a gate changes by, as a share of itself and of the change of its operand, where a gate has a rule.
+MOST_CHANGE = 128
+
+
+def _nearly(rule: Rule, off: float, m: PairedArithmetic, x: Paired) -> Paired:
+    """The rule of a part whose constant is another one by this share."""
+    found = rule(m, x)
+    return replace(found, relative=found.relative + MOST_CHANGE * off)
 
 
 def _factors(root: Expression) -> tuple[Expression, ...] | None:
