@@ -54,7 +54,7 @@ MUTANTS = (
     ),
     Mutant(
         "every quotient is rounded once",
-        "passes/exact.py",
+        "passes/rounded_once.py",
         '        if output.name not in ("float32", "float16", "bfloat16"):\n            return False\n',
         '        if output.name not in ("float32", "float16", "bfloat16"):\n            return False\n'
         "        if root.operation is ops.DIVIDE:\n            return True\n",

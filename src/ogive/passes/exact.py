@@ -3,22 +3,15 @@
 * Some float32 formulas are computed in pairs of float32 first (paired_results.py), and functions of 16 bits in float32
   (short_results.py). The next level repairs what that leaves.
 * The program itself computes in float64 with a bound of the error, and finds which results that leaves undecided
-  (tested.py). Formulas that one operation rounds need no test (`rounds_once`).
+  (tested.py). Formulas that one operation rounds need no test (rounded_once.py).
 * Its repair computes undecided elements again, in sums of two float64, and finds what is undecided still.
 * That is left to enclosures with as many bits as it takes (ogive.enclosure).
-
-Formulas whose results one IEEE operation rounds, once: they are right without a test.
-
-So are comparisons, choices, signs and rounding to integers of operands, and the larger or smaller of such a result and a
-constant. Data on a grid (`x / 8`) has results that lie on ties; a rounding test would find each of them undecided, so these
-formulas, which need none, must have none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -26,20 +19,19 @@ import numpy as np
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.expression import ROW_NUMBERS, STORAGE, Expression, Format, is_extreme, node, walk
+from ogive.expression import ROW_NUMBERS, Expression, Format, node, walk
 from ogive.numerics.bounded import Bounded
-from ogive.numerics.machine import Machine
 from ogive.numerics.short import Short
 from ogive.passes.cost import usual_cost, with_undecided
 from ogive.passes.fast_path import fast_path
 from ogive.passes.identities import beside_one, infinite_at_ends
 from ogive.passes.moderate import moderate
 from ogive.passes.paired_results import paired_results
+from ogive.passes.rounded_once import rounds_once
 from ogive.passes.short_results import short_results
 from ogive.passes.tested import TestedReals
 from ogive.passes.tested_doubles import TestedDoubles
-from ogive.passes.untested_elements import is_of_16_bits, is_sum
-from ogive.program import MASK, Level, Number, Program, Source
+from ogive.program import MASK, FastPath, Level, Number, Program, Source
 
 if TYPE_CHECKING:
     from ogive.near_zero import Leading
@@ -51,113 +43,11 @@ __all__ = [
     "needs_test",
     "parameters_in",
     "repaired",
-    "rounds_once",
     "with_test",
 ]
 
-SINGLE = Machine(Format.F32)
-
-#: Operations that are exact for exact numbers.
-EXACT = frozenset({ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN, ops.FLOOR, ops.CEILING, ops.TRUNCATE, ops.ROUND_EVEN})
-
-#: Operations that may only give a result another sign.
-SIGNS = frozenset({ops.NEGATE, ops.ABSOLUTE})
-
-
-def rounds_once(roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -> bool:
-    """Whether each result is one operation of float32 on exact numbers, and choices among such results."""
-    found = _Formulas(inputs)
-    return all(found.is_result(root, output) for root, output in zip(roots, outputs, strict=True))
-
-
-class _Formulas:
-    def __init__(self, inputs: Sequence[ElementType]) -> None:
-        self.inputs = inputs
-        self.exact: dict[Expression, bool] = {}
-        self.results: dict[tuple[Expression, str], bool] = {}
-
-    def is_exact(self, root: Expression) -> bool:
-        """Whether float32 holds the number, and nothing has been rounded; of truth values, whether such decide them."""
-        for current in walk(root, operands=lambda n: () if n in self.exact else n.operands):
-            if current not in self.exact:
-                self.exact[current] = self._is_exact(current)
-        return self.exact[root]
-
-    def _is_exact(self, current: Expression) -> bool:
-        match current.operation:
-            case ops.INPUT:
-                kind = self.inputs[current.attribute]
-                return bool(kind.computes_in == "float32")
-            case ops.PARAMETER:
-                return True
-            case ops.CONSTANT:
-                value = current.attribute
-                return not isinstance(value, Fraction) or _is_single(value)
-        is_choice = current.operation == ops.SELECT or current.format is Format.TRUTH or current.operation in EXACT
-        return is_choice and all(self.exact[operand] for operand in current.operands)
-
-    def is_result(self, root: Expression, output: ElementType) -> bool:
-        if root.format is Format.TRUTH:
-            return self.is_exact(root)
-        key = root, output.name
-        for current in walk(root, operands=lambda n: () if (n, output.name) in self.results else _of_result(n)):
-            if (current, output.name) not in self.results:
-                self.results[current, output.name] = self._is_result(current, output)
-        return self.results[key]
-
-    def _is_result(self, root: Expression, output: ElementType) -> bool:
-        if output.name not in ("float32", "float16", "bfloat16"):
-            return False
-        if self.is_exact(root):
-            return True
-        operands, operation = root.operands, root.operation
-        if operation in SIGNS:
-            return self.results[operands[0], output.name]
-        if operation == ops.SELECT:
-            chosen = all(self.results[n, output.name] for n in operands[1:])
-            return chosen and (self.is_exact(operands[0]) or self._is_clamp(root))
-        if operation not in (ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.DIVIDE, ops.SQUARE_ROOT):
-            return False
-        are_exact = all(map(self.is_exact, operands))
-        if output.name == "float32":
-            return are_exact or (operation in (ops.ADD, ops.SUBTRACT) and self._is_fma(*operands))
-        if operation in (ops.DIVIDE, ops.SQUARE_ROOT):
-            return all(is_of_16_bits(n, self.inputs, STORAGE[output.name]) for n in operands)
-        return are_exact
-
-    def _is_fma(self, a: Expression, b: Expression) -> bool:
-        return any(
-            product.operation == ops.MULTIPLY and all(map(self.is_exact, (*product.operands, other)))
-            for product, other in ((a, b), (b, a))
-        )
-
-    def _is_clamp(self, root: Expression) -> bool:
-        """Whether this is the larger or smaller of a result and a constant: it may be chosen after rounding.
-
-        Where that is zero, the sign of a zero might differ (`UntestedElements._choice_after_rounding`): sums with a constant or a
-        parameter are never -0 themselves.
-        """
-        condition, a, b = root.operands
-        if not is_extreme(root) or condition.operation != ops.LESS:
-            return False
-        constants = [n for n in (a, b) if n.operation == ops.CONSTANT]
-        if len(constants) != 1:
-            return False
-        if constants[0].attribute != 0 or constants[0] is condition.operands[0]:
-            return True
-        return a is constants[0] and is_sum(condition.operands[0])
-
-
-def _of_result(current: Expression) -> Sequence[Expression]:
-    if current.operation == ops.SELECT:
-        return current.operands[1:]
-    return current.operands if current.operation in SIGNS else ()
-
-
-def _is_single(value: Fraction) -> bool:
-    is_normal = SINGLE.smallest_normal <= abs(value) <= SINGLE.largest
-    return value == 0 or (is_normal and Fraction(SINGLE.rounded(value)) == value)
-
+#: Results, and where these are undecided; None: nowhere.
+Tested = tuple[tuple[Expression, ...], Expression | None]
 
 #: Operations for which neither level has a rule with bounds.
 NO_TEST = frozenset({*ROW_NUMBERS, ops.INTEGER_POWER, ops.BIT_SHIFT_LEFT, ops.BIT_SHIFT_RIGHT, ops.BIT_COUNT})
@@ -223,43 +113,43 @@ def with_test(
     functions that have a rule there alone.
     """
     inputs, outputs = tuple(inputs), tuple(outputs)
-    form = parameters_in(inputs, outputs)
-    is_long = any(t.bits == 64 for t in (*inputs, *outputs))
-    if is_of_doubles(roots, inputs, outputs):
-        arithmetic = Bounded(Format.F64, is_long=False, of_doubles=True)
-        results, undecided = TestedDoubles(arithmetic, inputs, form).tested_shortly(roots, outputs)
-    else:
-        arithmetic = Bounded(Format.F64, goal=None if is_long else Format.F32)
-        results, undecided = TestedReals(arithmetic, inputs, form).tested_shortly(roots, outputs)
-    short = short_results(roots, inputs, outputs, with_undecided(results, undecided))
-    path = None
-    if short is not None:
-        results, undecided = TestedReals(arithmetic, inputs, form, is_sharp=True).tested_shortly(roots, outputs)
-    else:
-        path = fast_path(roots, inputs, outputs, arithmetic, with_undecided(results, undecided))
 
     def repair() -> Program:
         return repaired(in_repair(), inputs, outputs, parameter_count)
 
-    made = Program(
-        inputs,
-        outputs,
-        results,
-        parameter_count=parameter_count,
-        fast_path=path,
-        source=Source(tuple(roots), arithmetic),
-        undecided=undecided,
-        later=() if undecided is None else (Level(repair, has_mask=True),),
-        decide=decide,
-    )
+    def made(arithmetic: Bounded, tested: Tested, path: FastPath | None = None) -> Program:
+        results, undecided = tested
+        return Program(
+            inputs,
+            outputs,
+            results,
+            parameter_count=parameter_count,
+            fast_path=path,
+            source=Source(tuple(roots), arithmetic),
+            undecided=undecided,
+            later=() if undecided is None else (Level(repair, has_mask=True),),
+            decide=decide,
+        )
+
+    form = parameters_in(inputs, outputs)
     if is_of_doubles(roots, inputs, outputs):
-        return moderate(made)
-    found = made if short is None else _before(made, *short)
-    before = paired_results(in_pairs, inputs, outputs, made, usual_cost(found.first))
-    return found if not before else replace(found, first_levels=before)
+        arithmetic = Bounded(Format.F64, is_long=False, of_doubles=True)
+        return moderate(made(arithmetic, TestedDoubles(arithmetic, inputs, form).tested_shortly(roots, outputs)))
+    is_long = any(t.bits == 64 for t in (*inputs, *outputs))
+    arithmetic = Bounded(Format.F64, goal=None if is_long else Format.F32)
+    tested = TestedReals(arithmetic, inputs, form).tested_shortly(roots, outputs)
+    short = short_results(roots, inputs, outputs, with_undecided(*tested))
+    if short is None:
+        path = fast_path(roots, inputs, outputs, arithmetic, with_undecided(*tested))
+        found = last = made(arithmetic, tested, path)
+    else:
+        last = made(arithmetic, TestedReals(arithmetic, inputs, form, is_sharp=True).tested_shortly(roots, outputs))
+        found = _behind_single(last, *short)
+    pairs = paired_results(in_pairs, inputs, outputs, last, usual_cost(found.first))
+    return replace(found, first_levels=pairs) if pairs else found
 
 
-def _before(
+def _behind_single(
     made: Program,
     single: Short,
     computed: Sequence[Expression],
@@ -271,9 +161,8 @@ def _before(
     Where float32 has one path for all operands it takes the place of the program, too, if that has a later level.
     """
     path = fast_path(computed, made.inputs, made.outputs, single, with_undecided(results, undecided))
-    whole = replace(made, results=tuple(results), undecided=undecided)
-    first = made.level_before(results=whole.results, undecided=undecided, fast_path=path)
-    found = made if path or not made.later else whole
+    first = made.level_before(results=tuple(results), undecided=undecided, fast_path=path)
+    found = made if path or not made.later else replace(made, results=first.results, undecided=undecided)
     return replace(found, first_levels=(first.usual if single.doubts_usual_parameters else first,))
 
 

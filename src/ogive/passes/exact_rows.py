@@ -71,9 +71,8 @@ def rows_with_test(
     first = replace(made, later=(Level(rows.repair, has_mask=True),), decide_row=decide)
     if rows.are_doubles:
         return first
-    before = paired_rows(rows.roots, first, reduces=reduces)
-    before = before or _usual_rows(rows.roots, first, reduces=reduces)
-    return first if before is None else replace(first, first_levels=(before,))
+    shorter = paired_rows(rows.roots, first, reduces=reduces) or _usual_rows(rows.roots, first, reduces=reduces)
+    return first if shorter is None else replace(first, first_levels=(shorter,))
 
 
 @dataclass(frozen=True)

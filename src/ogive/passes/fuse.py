@@ -17,7 +17,7 @@ from ogive.expression import STORAGE, Expression, Format, node
 from ogive.numerics.truths import either
 from ogive.passes.cost import usual_cost
 from ogive.passes.fast_path import fast_path_of_steps
-from ogive.passes.paired_results import before
+from ogive.passes.paired_results import level_in_pairs
 from ogive.program import MASK, Level, Number, Program, substituted
 
 __all__ = ["fuse", "later_of_steps"]
@@ -53,16 +53,16 @@ def fuse(
         decide=lambda operands, parameters: _decide(steps, outputs, operands, parameters),
     )
     forms: list[Program] = []
-    for place in range(max(len(program.first_levels) for program, _ in steps)):
+    for place in range(max((len(program.first_levels) for program, _ in steps), default=0)):
         levels = [(program, *program.first_levels)[: place + 2][-1] for program, _ in steps]
-        form = _before(inputs, steps, outputs, levels, made, math.inf if forms else usual_cost(made))
+        form = _form(inputs, steps, outputs, levels, made, math.inf if forms else usual_cost(made))
         if form is None:
             break
         forms.append(form)
     return replace(made, first_levels=tuple(forms))
 
 
-def _before(
+def _form(
     inputs: Sequence[ElementType],
     steps: Sequence[tuple[Program, Sequence[int]]],
     outputs: Sequence[int],
@@ -74,7 +74,7 @@ def _before(
     in_pairs = [(level.usual, given) for level, (_, given) in zip(levels, steps, strict=True)]
     values, _, _, undecided = _substituted(inputs, in_pairs)
     assert undecided is not None
-    return before(made, tuple(values[i] for i in outputs), undecided, price)
+    return level_in_pairs(made, tuple(values[i] for i in outputs), undecided, price)
 
 
 def _substituted(
@@ -114,7 +114,7 @@ def later_of_steps(
         return fused([(program, given) for program, (_, given) in zip(made, steps, strict=True)])
 
     last = () if repair is None else (Level(repair, has_mask=True),)
-    return (*(Level(partial(at, place)) for place in range(max(map(len, tested)))), *last)
+    return (*(Level(partial(at, place)) for place in range(max(map(len, tested), default=0))), *last)
 
 
 def _repair(

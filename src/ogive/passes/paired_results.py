@@ -68,7 +68,7 @@ from ogive.passes.row_numbers import rest_of_largest, summed_exponential
 from ogive.passes.tested_rows import TestedRows, UnboundedError
 from ogive.program import Program, Summation, stored_operand
 
-__all__ = ["before", "known_patterns", "paired_results", "paired_rows"]
+__all__ = ["known_patterns", "level_in_pairs", "paired_results", "paired_rows"]
 
 #: The limit of this level's cost, as a share of what float64 costs.
 WORTHWHILE = 0.9
@@ -90,11 +90,11 @@ def paired_results(
     )
     roots = with_common_factors(roots)
     many = _tested(roots, inputs, outputs, MANY_POWERS, may_leave_out=has_functions)
-    found = None if many is None else before(made, *many, price)
+    found = None if many is None else level_in_pairs(made, *many, price)
     if found is None or not found.tables:
         return () if found is None else (found,)
     few = _tested(roots, inputs, outputs, FEW_POWERS, may_leave_out=has_functions)
-    narrow = None if few is None else before(made, *few, math.inf)
+    narrow = None if few is None else level_in_pairs(made, *few, math.inf)
     has_powers = narrow is not None and any(len(table) == FEW_POWERS for table in narrow.tables)
     return (found,) if narrow is None or not has_powers else (found, narrow)
 
@@ -125,7 +125,9 @@ def _tested(
     return tuple(result for result, _ in tested), undecided
 
 
-def before(made: Program, results: tuple[Expression, ...], undecided: Expression, price: float) -> Program | None:
+def level_in_pairs(
+    made: Program, results: tuple[Expression, ...], undecided: Expression, price: float
+) -> Program | None:
     """A level before ``made`` with these results, where it is worth it beside a program of that cost."""
     if cost(with_undecided(results, undecided)) > WORTHWHILE * price:
         return None
