@@ -100,7 +100,7 @@ def test_there_is_a_module_for_each_of_torchs_activations():
     from torch.nn.modules import activation
 
     left_out = {"RReLU", "MultiheadAttention"}
-    others = {"CrossEntropyLoss", "LayerNorm", "RMSNorm", "QuickGELU", "ClippedGELU", "HardMish"}
+    others = {*nn.LOSSES, "LayerNorm", "RMSNorm", "QuickGELU", "ClippedGELU", "HardMish"}
     assert set(nn.__all__) - others == set(activation.__all__) - left_out
 
 
@@ -273,6 +273,47 @@ def test_cross_entropy_of_labels(arguments):
     each = nn.CrossEntropyLoss(reduction="none")(x.detach(), labels.clamp(min=0))
     exact = torch.nn.functional.cross_entropy(x.detach().double(), labels.clamp(min=0), reduction="none")
     assert torch.equal(each, exact.float())
+
+
+LOSSES = [
+    ("BCEWithLogitsLoss", {}),
+    ("BCEWithLogitsLoss", {"weight": torch.rand(5)}),
+    ("BCEWithLogitsLoss", {"pos_weight": torch.rand(5)}),
+    ("HuberLoss", {"delta": 0.75}),
+    ("KLDivLoss", {"reduction": "batchmean"}),
+    ("KLDivLoss", {"log_target": True, "reduction": "sum"}),
+    ("MSELoss", {"reduction": "none"}),
+    ("SmoothL1Loss", {"beta": 0.5, "reduction": "sum"}),
+    ("SmoothL1Loss", {"beta": 0.0}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), LOSSES)
+def test_losses_beside_torchs(name, arguments):
+    x = torch.randn(4, 5, generator=torch.Generator().manual_seed(5)).requires_grad_()
+    target = torch.rand(4, 5, generator=torch.Generator().manual_seed(6))
+    target[0, 0] = 0.0
+    found, expected = (getattr(library, name)(**arguments)(x, target) for library in (nn, torch.nn))
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(*(torch.autograd.grad(loss.sum(), x)[0] for loss in (found, expected)))
+    with ogive_torch.functional_mode() as mode:  # torch's own module calls the function
+        again = getattr(torch.nn, name)(**arguments)(x, target)
+    is_torchs = "pos_weight" in arguments or "log_target" in arguments or arguments.get("beta") == 0.0
+    assert sum(mode.calls.values()) == (not is_torchs)
+    torch.testing.assert_close(again, found, rtol=0, atol=0)
+
+
+def test_losses_are_rounded_once():
+    x, target = (torch.randn(500, generator=torch.Generator().manual_seed(i)) for i in (1, 2))
+    each = nn.HuberLoss("none", delta=1.25)(x, target)
+    exact = torch.nn.functional.huber_loss(x.double(), target.double(), reduction="none", delta=1.25)
+    assert torch.equal(each, exact.float())
+    with pytest.warns(UserWarning, match="target size"):  # torch's own warning
+        nn.MSELoss()(x, target[:1])
+    with pytest.raises(ValueError, match="must be the same as input size"):
+        nn.BCEWithLogitsLoss()(x, target[:2])
+    assert nn.KLDivLoss(reduction="sum")(x, target.abs()).shape == ()
+    assert type(ogive_torch.replace(torch.nn.HuberLoss(delta=2.0))) is nn.HuberLoss
 
 
 def test_compiled_and_pickled_modules():

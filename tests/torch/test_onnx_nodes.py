@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::F
 
 ARGUMENTS = {"Threshold": (0.1, 20.0), "ClippedGELU": (-1.0, 2.0), "LayerNorm": (8,), "RMSNorm": (8,)}
 ARGUMENTS |= dict.fromkeys(("Softmax", "LogSoftmax", "Softmin"), (-1,))
-CLASSES = [name for name in nn.__all__ if name != "CrossEntropyLoss"]
+CLASSES = [name for name in nn.__all__ if name not in nn.LOSSES]
 
 #: Log(Sigmoid(x)), which torch writes, is wrong below -18. Axes that are not the last are turned there and back.
 MORE_NODES = {"LogSigmoid": 1, "Softmax2d": 2}

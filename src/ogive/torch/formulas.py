@@ -15,6 +15,7 @@ __all__ = [
     "hardshrink",
     "hardsigmoid",
     "hardtanh",
+    "smooth_l1",
     "softplus",
     "softshrink",
     "threshold",
@@ -49,6 +50,14 @@ def hardshrink(x: Any, *, lambd: Any = 0.5) -> Any:
 def softshrink(x: Any, *, lambd: Any = 0.5) -> Any:
     """Soft thresholding: ``x - lambd`` where x > lambd, ``x + lambd`` where x < -lambd, 0 elsewhere, NaN for NaN."""
     return where(x > lambd, x - lambd, where(x < -lambd, x + lambd, where(f.equal(x, x), 0, x)))
+
+
+@operator
+def smooth_l1(x: Any, target: Any, *, beta: Any = 1.0) -> Any:
+    """Huber's loss divided by beta: ``d**2 / (2 * beta)`` where abs(d) < beta, ``abs(d) - beta / 2`` elsewhere."""
+    difference = x - target
+    size = f.absolute(difference)
+    return where(size < beta, difference * difference / (2 * beta), size - beta / 2)
 
 
 @operator

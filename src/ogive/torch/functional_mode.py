@@ -117,7 +117,12 @@ FUNCTIONS: dict[Any, Make] = {
         for name, kind in (("log_softmax", "LogSoftmax"), ("softmax", "Softmax"))
     },
     functional.softmin: _of_rows("Softmin"),
+    functional.binary_cross_entropy_with_logits: _like_torchs("BCEWithLogitsLoss"),
     functional.cross_entropy: _like_torchs("CrossEntropyLoss"),
+    functional.huber_loss: _like_torchs("HuberLoss"),
+    functional.kl_div: _like_torchs("KLDivLoss"),
+    functional.mse_loss: _like_torchs("MSELoss"),
+    functional.smooth_l1_loss: _like_torchs("SmoothL1Loss"),
     functional.prelu: _like_torchs("PReLU"),
 }
 NORMALISATIONS: dict[Any, Make] = {

@@ -1,6 +1,7 @@
 """The activations of ``torch.nn``, computed by Ogive: the same names, arguments, representations and state.
 
-LayerNorm, RMSNorm and CrossEntropyLoss are here too, and QuickGELU, ClippedGELU and HardMish, which models of other packages have.
+LayerNorm, RMSNorm and losses of elements and of labelled rows are here too (`LOSSES`), and QuickGELU, ClippedGELU and HardMish, which
+models of other packages have.
 
 Each is a subclass of torch's own class, so that a model changes by its import:
 
@@ -37,6 +38,7 @@ __all__ = [
     "GELU",
     "GLU",
     "SELU",
+    "BCEWithLogitsLoss",
     "ClippedGELU",
     "CrossEntropyLoss",
     "HardMish",
@@ -44,10 +46,13 @@ __all__ = [
     "Hardsigmoid",
     "Hardswish",
     "Hardtanh",
+    "HuberLoss",
+    "KLDivLoss",
     "LayerNorm",
     "LeakyReLU",
     "LogSigmoid",
     "LogSoftmax",
+    "MSELoss",
     "Mish",
     "PReLU",
     "QuickGELU",
@@ -56,6 +61,7 @@ __all__ = [
     "ReLU6",
     "SiLU",
     "Sigmoid",
+    "SmoothL1Loss",
     "Softmax",
     "Softmax2d",
     "Softmin",
@@ -66,6 +72,9 @@ __all__ = [
     "Tanhshrink",
     "Threshold",
 ]
+
+#: The modules that compare a result with a target.
+LOSSES = ("BCEWithLogitsLoss", "CrossEntropyLoss", "HuberLoss", "KLDivLoss", "MSELoss", "SmoothL1Loss")
 
 #: Those of torch, which has more digits than the standards' float32 numbers.
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -434,6 +443,165 @@ class CrossEntropyLoss(torch.nn.CrossEntropyLoss):
         given = {"ignore_index": self.ignore_index, "reduction": self.reduction}
         found: Any = self.computed(input, target, self.weight, label_smoothing=self.label_smoothing, **given)
         return super().forward(input, target) if found is NotImplemented else found
+
+
+class _ElementLoss:
+    """A loss of single elements: each is rounded once, with torch's mean or sum. What it does not compute is torch's."""
+
+    _function: ClassVar[Any]
+    _attributes: ClassVar[Mapping[str, str]] = {}
+    """The module's attribute for each parameter of the function."""
+    computed: ClassVar[Any]
+    """The function, which takes its arguments as that of ``torch.nn.functional`` does."""
+    reduction: str
+
+    @classmethod
+    def _reduced(
+        cls,
+        input: Tensor,  # noqa: A002
+        target: Tensor,
+        size_average: bool | None,
+        reduce: bool | None,
+        reduction: str,
+        **parameters: Any,
+    ) -> Any:
+        is_other = size_average is not None or reduce is not None or reduction not in (*_REDUCED, "batchmean")
+        weight = parameters.pop("weight", None)
+        if is_other or not isinstance(target, Tensor) or target.shape != input.shape or not target.is_floating_point():
+            return NotImplemented
+        found = cls._function(input, target, **parameters)
+        found = found if weight is None else found * weight
+        if reduction == "batchmean":
+            return found.sum() / input.size(0) if input.ndim else found
+        return _REDUCED[reduction](found)
+
+    def _given(self) -> dict[str, Any]:
+        return {own: getattr(self, own) for own in self._attributes.values()}
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:  # noqa: A002
+        found: Any = self.computed(input, target, reduction=self.reduction, **self._given())
+        return super().forward(input, target) if found is NotImplemented else found  # type: ignore[misc]
+
+
+_REDUCED: Mapping[str, Any] = {"none": lambda x: x, "mean": torch.mean, "sum": torch.sum}
+
+
+class MSELoss(_ElementLoss, torch.nn.MSELoss):
+    """``torch.nn.MSELoss(reduction="mean")``: ``(input - target)**2``, each rounded once."""
+
+    _function = wrap(OPERATORS["difference_square"])
+
+    @classmethod
+    def computed(
+        cls,
+        input: Tensor,  # noqa: A002
+        target: Tensor,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+    ) -> Any:
+        """As ``torch.nn.functional.mse_loss`` takes its arguments."""
+        if weight is not None:  # its mean is that of the weights
+            return NotImplemented
+        return cls._reduced(input, target, size_average, reduce, reduction)
+
+
+class HuberLoss(_ElementLoss, torch.nn.HuberLoss):
+    """``torch.nn.HuberLoss(reduction="mean", delta=1.0)``: a square of small differences and a line beyond, each rounded once."""
+
+    _function = wrap(OPERATORS["huber_loss"])
+    _attributes: ClassVar[Mapping[str, str]] = {"delta": "delta"}
+
+    @classmethod
+    def computed(
+        cls,
+        input: Tensor,  # noqa: A002
+        target: Tensor,
+        reduction: str = "mean",
+        delta: float = 1.0,
+        weight: Tensor | None = None,
+    ) -> Any:
+        """As ``torch.nn.functional.huber_loss`` takes its arguments."""
+        if weight is not None:
+            return NotImplemented
+        return cls._reduced(input, target, None, None, reduction, delta=delta)
+
+
+class SmoothL1Loss(_ElementLoss, torch.nn.SmoothL1Loss):
+    """``torch.nn.SmoothL1Loss(reduction="mean", beta=1.0)``: Huber's loss divided by beta, each rounded once.
+
+    With beta=0 it is torch's.
+    """
+
+    _function = wrap(formulas.smooth_l1)
+    _attributes: ClassVar[Mapping[str, str]] = {"beta": "beta"}
+
+    @classmethod
+    def computed(
+        cls,
+        input: Tensor,  # noqa: A002
+        target: Tensor,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        beta: float = 1.0,
+    ) -> Any:
+        """As ``torch.nn.functional.smooth_l1_loss`` takes its arguments."""
+        if not beta > 0:
+            return NotImplemented
+        return cls._reduced(input, target, size_average, reduce, reduction, beta=beta)
+
+
+class KLDivLoss(_ElementLoss, torch.nn.KLDivLoss):
+    """``torch.nn.KLDivLoss(reduction="mean", log_target=False)``: ``target * (log(target) - input)``, each rounded once.
+
+    With log_target=True it is torch's.
+    """
+
+    _function = wrap(OPERATORS["kl_div"])
+    _attributes: ClassVar[Mapping[str, str]] = {"log_target": "log_target"}
+
+    @classmethod
+    def computed(
+        cls,
+        input: Tensor,  # noqa: A002
+        target: Tensor,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> Any:
+        """As ``torch.nn.functional.kl_div`` takes its arguments."""
+        if log_target or reduction == "mean":  # torch warns of this mean
+            return NotImplemented
+        return cls._reduced(input, target, size_average, reduce, reduction)
+
+
+class BCEWithLogitsLoss(_ElementLoss, torch.nn.BCEWithLogitsLoss):
+    """``torch.nn.BCEWithLogitsLoss(weight=None, reduction="mean")``: cross entropy of logits and probabilities, each rounded once.
+
+    With pos_weight it is torch's.
+    """
+
+    _function = wrap(OPERATORS["binary_cross_entropy_with_logits"])
+    _attributes: ClassVar[Mapping[str, str]] = {"weight": "weight", "pos_weight": "pos_weight"}
+
+    @classmethod
+    def computed(
+        cls,
+        input: Tensor,  # noqa: A002
+        target: Tensor,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> Any:
+        """As ``torch.nn.functional.binary_cross_entropy_with_logits`` takes its arguments."""
+        if pos_weight is not None:
+            return NotImplemented
+        return cls._reduced(input, target, size_average, reduce, reduction, weight=weight)
 
 
 def _rows(function: Any, input: Tensor, dim: Any) -> Any:  # noqa: A002
