@@ -408,7 +408,8 @@ class Operator(_native.OperatorCall):
     def accumulate(self, array: Any, *args: Any, **keywords: Any) -> Any:
         """``numpy.ufunc.accumulate``; parameters are keywords as in a call.
 
-        Running sums and products of floats are exact, and each is rounded once. Other operators round every step.
+        Running sums and products of floats, and those of logaddexp and hypot, are exact, and each is rounded once. So
+        ``logaddexp.accumulate`` is logcumsumexp. Other operators round every step.
 
         >>> import ogive
         >>> ogive.max.accumulate([1.0, 3.0, 2.0])

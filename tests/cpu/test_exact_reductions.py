@@ -10,6 +10,7 @@ import pytest
 
 import ogive
 from ogive.enclosure import nearest
+from ogive.engine import exact_reductions
 from tests.inputs import assert_same_bits
 
 DTYPES = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
@@ -72,6 +73,25 @@ def test_reductions_in_other_types(name):
     out = np.empty((), np.float32)
     assert op.reduce(x, axis=None, out=out) is out
     assert_same_bits(out, expected(name, x, range(3), np.float32).reshape(()))
+
+
+@pytest.mark.parametrize(("name", "row_name"), [("logaddexp", "log_sum_exp"), ("hypot", "l2")])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_running_logarithms_and_lengths(monkeypatch, name, row_name, dtype):
+    """Each place beside the reduction of what is up to it, which other tests compare with enclosures."""
+    op, x = getattr(ogive, name), drawn(dtype, (3, 33))
+    x[0, 4:6] = np.nan, np.inf
+    x[1, 7], x[2, :3] = np.inf, -np.inf
+    wanted = np.stack([op.reduce(x[:, : i + 1], axis=1) for i in range(33)], axis=1)
+    assert_same_bits(op.accumulate(x, axis=1), wanted)
+    monkeypatch.setattr(exact_reductions, "GATHERED", 100)  # one row, and few places, at a time
+    assert_same_bits(op.accumulate(x.T).T, wanted)
+    assert exact_reductions.OF_NAMES[name] == row_name
+    assert op.accumulate(x[:0], axis=1).shape == (0, 33)
+    assert op.accumulate(x[:, :0], axis=1).shape == (3, 0)
+    out = np.empty_like(x)
+    assert op.accumulate(x, axis=-1, out=out) is out
+    assert_same_bits(out, wanted)
 
 
 @pytest.mark.parametrize("name", FOLDS)

@@ -171,10 +171,16 @@ WITHOUT: dict[str, str] = {
     "Ogive has no random numbers": "alpha_dropout dropout feature_alpha_dropout gumbel_softmax",
     "Give its logits to binary_cross_entropy_with_logits": "binary_cross_entropy bce_loss",
     "Write it as a formula of your own; ogive list has the losses that there are": (
-        "ctc_loss hinge_embedding_loss l1_loss poisson_nll_loss soft_margin_loss"
+        "ctc_loss dice_loss focal_loss hinge_embedding_loss hinge_loss l1_loss mae mae_loss poisson_nll_loss soft_margin_loss"
     ),
-    "Ogive has no running logarithm of a sum; logsumexp is that of a row, and ogive.onnx runs CumSum": "logcumsumexp",
-    "Ogive has softmax and sparsemax, and no other entmax": "entmax entmax15 entmax_bisect",
+    "Write ogive.logaddexp.accumulate(x, axis=...), which rounds each result once; it has no derivative": (
+        "cumulative_logsumexp logcumsumexp"
+    ),
+    "Write ogive.add.accumulate(x, axis=...), which rounds each result once": "cumsum cumulative_sum",
+    "Write ogive.mul.accumulate(x, axis=...), which rounds each result once": "cumprod cumulative_prod",
+    "Write ogive.max.accumulate(x, axis=...)": "cummax",
+    "Write ogive.min.accumulate(x, axis=...)": "cummin",
+    "Ogive has softmax and sparsemax, and no entmax between them": "alpha_entmax entmax entmax15 entmax_bisect",
     "Ogive has no Bessel, gamma and other functions of several series": (
         "beta betaln digamma erfcx expi exp1 gamma gammainc gammaln i0 i0e i1 i1e lgamma loggamma polygamma psi zeta"
     ),

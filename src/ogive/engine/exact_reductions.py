@@ -28,8 +28,8 @@ OF_NAMES = {"logaddexp": "log_sum_exp", "hypot": "l2"}
 #: By reduction: the element that changes no result.
 NEUTRAL = {"sum": -0.0, "product": 1.0, "log_sum_exp": -math.inf, "l2": 0.0}
 
-#: The reductions that `accumulate` has, too.
-RUNNING = frozenset({"sum", "product"})
+#: The reductions whose running ones are computed from one place to the next; of others each place is a row of its own.
+IN_ORDER = frozenset({"sum", "product"})
 
 #: Segments are gathered so many elements at a time.
 GATHERED = 1 << 22
@@ -48,9 +48,7 @@ def exact_methods(operator: Any, ufunc: np.ufunc) -> dict[str, Callable[..., Any
     name = _reduction_of(operator)
     if name is None:
         return {}
-    methods: dict[str, Callable[..., Any]] = {"reduce": _reduce, "reduceat": _reduceat}
-    if name in RUNNING:
-        methods["accumulate"] = _accumulate
+    methods: dict[str, Callable[..., Any]] = {"reduce": _reduce, "reduceat": _reduceat, "accumulate": _accumulate}
     return {
         method: partial(_called, getattr(ufunc, method), compute, operator, name) for method, compute in methods.items()
     }
@@ -184,14 +182,37 @@ def _number(initial: Any) -> np.ndarray:
 
 
 def _accumulate(operator: Any, name: str, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
-    data, _, out = _floats(array, dtype, out)
+    data, kind, out = _floats(array, dtype, out)
     (place,) = _axes(axis, data.ndim) if isinstance(axis, int) and data.ndim else (None,)
     if place is None:
         raise _NotOursError
+    if name not in IN_ORDER and data.size:
+        turned = np.moveaxis(data, place, -1)
+        found = _of_prefixes(name, turned.reshape(-1, data.shape[place]), kind).reshape(turned.shape)
+        return _delivered(np.ascontiguousarray(np.moveaxis(found, -1, place)), out)
     from ogive.engine.running import running_product, running_sum  # only such calls need it
 
-    running = running_sum if name == "sum" else running_product
+    running = running_product if name == "product" else running_sum  # also of no elements
     return _delivered(running(data, place, exclusive=False, reverse=False), out)
+
+
+def _of_prefixes(name: str, rows: np.ndarray, kind: ElementType) -> np.ndarray:
+    """The reduction of the elements up to each place, rounded once: as many rows as a row has elements.
+
+    So an element takes the time of half a row. What follows a place is replaced by what changes no result.
+    """
+    found, (count, length) = np.empty_like(rows), rows.shape
+    neutral, places = converted(np.array(NEUTRAL[name]), rows.dtype), np.arange(length)
+    begin = 0
+    while begin < length and count:
+        end = min(begin + max(GATHERED // (length * count), 1), length)
+        there = places[:end] <= places[begin:end, None]
+        step = max(GATHERED // there.size, 1)
+        for first in range(0, count, step):
+            some = slice(first, first + step)
+            found[some, begin:end] = _of_rows(name, np.where(there, rows[some, None, :end], neutral), kind)
+        begin = end
+    return found
 
 
 def _reduceat(
