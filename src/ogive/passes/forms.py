@@ -136,20 +136,13 @@ def _beside_half(a: Term, b: Term, product: Term, more: Term) -> Term:
     return f.where(f.absolute(a) < 2.0**-60, a * b * 0.5 * (1 + more), product)
 
 
-def _by_logarithm(a: Term, b: Term, below: int) -> Term:
-    """By the logarithm of gelu(a) far below: there it is too small for most formats, the result is not."""
+def _geglu_of_doubles(a: Term, b: Term) -> Term:
+    """Far below zero by the logarithm of gelu(a), which is too small for float64 there. The result is not. Above -37 it would lose
+    bits.
+    """
     near = f.maximum(a, -FAR)
     far = near * 0.5 * f.exp(f.log_ndtr(near) + f.log_2) * b
-    return f.where(a < below, far, _gelu_result(a) * b)
-
-
-def _geglu_result(a: Term, b: Term) -> Term:
-    return _beside_half(a, b, _by_logarithm(a, b, -5), a)
-
-
-def _geglu_of_doubles(a: Term, b: Term) -> Term:
-    """The logarithm would lose bits above -37, and gelu(a) does not underflow there."""
-    return _beside_half(a, b, _by_logarithm(a, b, -37), a * SLOPE)
+    return _beside_half(a, b, f.where(a < -37, far, _gelu_result(a) * b), a * SLOPE)
 
 
 def _geglu_by_tanh_result(a: Term, b: Term) -> Term:
@@ -401,7 +394,7 @@ def _hard_mish(x: Term) -> Term:
 #: By name. The first that matches is taken: whole operators stand before their parts.
 PARTS: dict[str, Forms] = {
     "swiglu": Forms(lambda a, u, b: _gated(a, u) * b, _swiglu_result),
-    "geglu": Forms(_geglu, _geglu_result, doubles=_geglu_of_doubles),
+    "geglu": Forms(_geglu, _geglu, doubles=_geglu_of_doubles),
     "geglu by tanh": Forms(_geglu_by_tanh, _geglu_by_tanh_result, doubles=_geglu_by_tanh_of_doubles),
     "glu": Forms(_glu, _glu_result, doubles=_glu_of_doubles),
     "gelu": Forms(_gelu, _gelu_result),
