@@ -13,6 +13,7 @@ import ogive
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.engine.computation import make_ufunc
 from ogive.engine.row_formulas import reduction
+from ogive.runtime import statistics
 
 flint = pytest.importorskip("flint", reason="needs python-flint for exact results")
 
@@ -314,3 +315,24 @@ def test_sums_on_ties_take_no_enclosure():
     exact = [as_float(sum(map(Fraction, row))) for row in rows.tolist()]
     assert reduced("sum")(rows)[:, 0].tolist() == exact
     assert reduced("mean")(rows)[:, 0].tolist() == [as_float(sum(map(Fraction, row)) / 3) for row in rows.tolist()]
+
+
+def test_what_is_too_small_decides_ties():
+    """The sum of the other exponentials is next to nothing, and the difference of two elements lies on a tie."""
+    rng = np.random.default_rng(3)
+    rows = rng.normal(0, 1e4, (2, 200))
+    rows[:, 0] = 2.0**17 + rng.integers(0, 1000, 2)
+    before = enclosed()
+    results = ogive.log_softmax(rows)
+    assert enclosed() - before <= 2  # zeros less what is next to nothing: one a row
+    ties = 0
+    for row, found in zip(rows.tolist(), results.tolist(), strict=True):
+        for x, got in zip(row[1:], found[1:], strict=True):
+            exact = Fraction(x) - Fraction(row[0])
+            ties += 2 * abs(exact - Fraction(as_float(exact))) == Fraction(math.ulp(as_float(exact)))
+            assert got == as_float(exact * (1 + Fraction(1, 2**400)))
+    assert ties
+
+
+def enclosed():
+    return sum(row.enclosed for row in statistics())

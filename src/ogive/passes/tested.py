@@ -386,7 +386,7 @@ class TestedReals(RealLowering):
     def _moved(self, pair: tuple[Expression, Expression], beyond: Beyond, side: int) -> tuple[Expression, Expression]:
         """The number, moved above (side 1) or below (-1) an exact one if it lies on the other side.
 
-        Next to it lies what has a second word that is next to nothing. A number whose second word is not zero is no tie.
+        Next to it lies what has a second word that is next to nothing.
         """
         m = self.m
         zero, little = m.number(0.0), m.number(math.copysign(self.little, side))
@@ -395,8 +395,9 @@ class TestedReals(RealLowering):
             nearest = beside_zero, zero
         else:
             is_zero, has_low = m.equal_(beyond.high, zero), m.not_(m.equal_(beyond.low, zero))
-            high = m.select_(is_zero, beside_zero, beyond.high)
-            nearest = high, m.select_(has_low, beyond.low, m.select_(is_zero, zero, little))
+            first, second = self._next_to(beyond.high, beyond.low, side)
+            high = m.select_(is_zero, beside_zero, first)
+            nearest = high, m.select_(has_low, second, m.select_(is_zero, zero, little))
         lower, upper = (pair, nearest) if side > 0 else (nearest, pair)
         is_lower = (m.less_ if self.beside_zero else m.less_equal_)(
             lower[1], upper[1]
@@ -408,6 +409,10 @@ class TestedReals(RealLowering):
             is_beyond = both(m.is_finite_(beyond.high), is_beyond)
         moves = node(ops.AND, (is_beyond, is_wrong), None, Format.BIT)
         return m.select_(moves, nearest[0], pair[0]), m.select_(moves, nearest[1], pair[1])
+
+    def _next_to(self, high: Expression, low: Expression, side: int) -> tuple[Expression, Expression]:
+        """A number next to one of two words: that one, where it is no tie."""
+        return high, low
 
     # ---- integers
 
