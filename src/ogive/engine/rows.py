@@ -19,7 +19,7 @@ from ogive.forking import cached_property
 if TYPE_CHECKING:
     from ogive.program import Program
 
-__all__ = ["RowFormula", "RowFused", "fits_a_kernel", "rows_under"]
+__all__ = ["RowFormula", "RowFused", "RowWords", "fits_a_kernel", "rows_under"]
 
 #: The room of a kernel (runtime/native/native.h): reductions, stages that reduce, open parameters, operands. Some
 #: operands are left for rows that are kept between stages.
@@ -112,6 +112,25 @@ class RowFormula:
             reduces=self.reduces,
             accuracy=self.accuracy,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class RowWords(RowFormula):
+    """A number that a row has one of, before it is rounded: its two words in float64, and a bound of what they are wrong by."""
+
+    reduces: bool = True
+
+    @cached_property
+    def identity(self) -> str:
+        return f"words of {super().identity}"
+
+    @cached_property
+    def program(self) -> Program:
+        from ogive.passes.exact_rows import words_of_rows
+        from ogive.passes.fold import fold
+
+        (root,) = self.roots
+        return words_of_rows(fold(root), self.inputs)
 
 
 @dataclass(frozen=True, eq=False)

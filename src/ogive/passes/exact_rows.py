@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ogive import operations as ops
-from ogive.dtypes import ElementType
+from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.elementary_functions import LARGER, SMALLER
 from ogive.expression import EXTREMES, ROW_NUMBERS, Expression, Format, node, varying, walk
 from ogive.forking import cached_property
 from ogive.numerics.bounded import Bounded
 from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.machine import Machine
-from ogive.numerics.truths import both, either
+from ogive.numerics.truths import both, either, nowhere
 from ogive.passes.cost import usual_cost
 from ogive.passes.double_rows import DoubleRows, without_factors
 from ogive.passes.exact import parameters_in
@@ -36,6 +36,7 @@ __all__ = [
     "needs_no_bounds",
     "row_decider",
     "rows_with_test",
+    "words_of_rows",
 ]
 
 #: Numbers of rows have a magnitude between this and its reciprocal, or are zero: so that products neither overflow nor underflow.
@@ -157,6 +158,23 @@ class _Levels:
             undecided=undecided,
             is_tested=True,
         )
+
+
+def words_of_rows(root: Expression, inputs: Sequence[ElementType]) -> Program:
+    """A number that a row has one of, before it is rounded: its two words in float64, and a bound of what they are wrong by.
+
+    The bound is infinite where none is known.
+    """
+    rows = DoubleRows(Bounded(Format.F64, is_of_rows=True, of_doubles=True), tuple(inputs), reduces=True)
+    outputs = (ELEMENT_TYPES["float64"],) * 3
+    roots, first = as_computed([root]), len(inputs) + len(outputs)
+    stages, m = rows.reduce(roots, first), rows.m
+    number = m.renormalised(m.unscaled(rows.number(roots[0])))
+    bound, doubt = m.total(number), number.error.doubt
+    bound = m.number(0.0) if bound is None else m.mul_(bound, m.number(SLACK_OF_RUNNING))
+    results = (number.high, m.low_part(number), m.select_(doubt or nowhere(), m.number(math.inf), bound))
+    scratch = tuple(value.format for stage in stages for _, value in stage.kept)
+    return Program(tuple(inputs), outputs, results, stages, scratch, 0, None, frozenset(range(len(inputs), first)))
 
 
 class _UsualRows(TestedRows):
