@@ -6,7 +6,7 @@ bits, every other is of ordinary size. The digest is FNV-1a of 64 bits over the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -104,22 +104,28 @@ class ExportSource:
     @cached_property
     def undecided(self) -> int:
         """How many of these results no level in C decides, so that they are not those of Python."""
-        pairs = zip(self._computed, self._checked(has_enclosures=True), strict=True)
+        pairs = zip(self._computed, self.results(has_enclosures=True), strict=True)
         return sum(int(np.count_nonzero(_bits(a) != _bits(b))) for a, b in pairs)
 
     @cached_property
     def _computed(self) -> list[np.ndarray]:
-        return self._checked(has_enclosures=False)
+        return self.results(has_enclosures=False)
 
-    def _checked(self, *, has_enclosures: bool) -> list[np.ndarray]:
-        values = self.values or self.interface.constants
-        ufunc = make_ufunc(self.interface.name, self.computation, values, has_enclosures=has_enclosures)
-        results: list[np.ndarray] = []
+    def inputs(self) -> Iterator[list[np.ndarray]]:
+        """The fixed set: operands of each shape."""
         for shape in ROWS if self.interface.is_row_wise else ((1, ELEMENTS),):
             inputs = []
             for number, operand in enumerate(o for o in self.interface.operands if o.is_input):
                 rows, count = shape[0], 1 if operand.of_row else shape[1]
                 inputs.append(elements(operand.type, number, rows * count).reshape(rows, count))
+            yield inputs
+
+    def results(self, *, has_enclosures: bool) -> list[np.ndarray]:
+        """The function's results on the fixed set; without enclosures as in C."""
+        values = self.values or self.interface.constants
+        ufunc = make_ufunc(self.interface.name, self.computation, values, has_enclosures=has_enclosures)
+        results: list[np.ndarray] = []
+        for inputs in self.inputs():
             found = ufunc(*inputs)
             results += found if isinstance(found, tuple) else (found,)
         return results
