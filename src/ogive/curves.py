@@ -56,6 +56,7 @@ OTHERS: dict[str, tuple[tuple[float, ...], ...]] = {
     "bitwise_xor": ((6,),),
     "clip": ((-1.0, 2.0),),
     "clip_grad": ((1.0, -1.0, 2.0),),
+    "cross_entropy": ((1 / 3,),),
     "dequantize_linear": ((0.5, 1),),
     "div": ((0.5,), (2.0,)),
     "heaviside": ((0.5,),),
@@ -235,6 +236,11 @@ def _cut(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     before = np.concatenate([[0, 0], np.nan_to_num(steps)])[: len(steps) + 1]
     behind = np.concatenate([np.nan_to_num(steps), [0, 0]])[1:]
     rises = np.maximum(np.minimum(before[1:], before[:-1]), np.minimum(behind[:-1], behind[1:])) > 0.1 * steps
+    jumps = is_high & ~rises
     cut = y.copy()
-    cut[np.flatnonzero(is_high & ~rises) + 1] = np.nan
+    cut[np.flatnonzero(jumps) + 1] = np.nan
+    # A value of its own between two level lines, as of equal and heaviside, is a point.
+    alone = np.flatnonzero(jumps[1:-2] & jumps[2:-1] & (steps[:-3] == 0) & (steps[3:] == 0)) + 2
+    cut[alone - 1] = cut[alone + 1] = np.nan
+    cut[alone] = y[alone]
     return cut

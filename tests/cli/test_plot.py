@@ -149,3 +149,14 @@ def test_jumps_are_not_joined():
     (curve,) = drawing(ogive.floor).curves
     steps = np.abs(np.diff(curve.y))
     assert np.nanmax(steps) == 0
+
+
+def test_a_value_of_its_own_is_a_point():
+    """Between two level lines: a line would be nowhere, or join what is apart."""
+    for name, place, value in (("equal", 1.5, 1), ("not_equal", 1.5, 0), ("heaviside", 0, 0.5), ("sign", 0, 0)):
+        curve = drawing(getattr(ogive, name), with_derivative=False).curves[0]
+        middle = int(np.argmin(np.abs(curve.x - place)))
+        assert curve.y[middle] == value
+        assert np.isnan(curve.y[[middle - 1, middle + 1]]).all()
+    jump = drawing(ogive.floor, with_derivative=False).curves[0].y
+    assert np.isfinite(jump[np.flatnonzero(np.isnan(jump))[1:-1] + 1]).all()

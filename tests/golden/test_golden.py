@@ -269,6 +269,16 @@ def test_webnn(tmp_path):
         write(ogive.vectors("gelu", "float16", approximate="tanh"), "webnn", tmp_path)
 
 
+def test_webnn_reductions_drop_the_axis_of_the_row(tmp_path):
+    path, _ = write(ogive.vectors("logsumexp", "float16"), "webnn", tmp_path)
+    graph = json.loads(path.read_text())[0]["graph"]
+    (operator,) = graph["operators"]
+    assert operator["name"] == "reduceLogSumExp"
+    assert operator["arguments"] == [{"x": "x"}, {"options": {"axes": [1], "keepDimensions": False}}]
+    assert graph["inputs"]["x"]["descriptor"]["shape"] == [3, 1]
+    assert graph["expectedOutputs"]["output"]["descriptor"]["shape"] == [3]
+
+
 # ---- the command
 
 

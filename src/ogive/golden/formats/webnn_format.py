@@ -24,6 +24,9 @@ __all__ = ["OPERATORS", "write"]
 OPERATORS: dict[str, tuple[str, dict[str, str]]] = {
     "clamp": ("clamp", {"min": "minValue", "max": "maxValue"}),
     "softmax": ("softmax", {}),
+    "average": ("reduceMean", {}),
+    "logsumexp": ("reduceLogSumExp", {}),
+    "sum": ("reduceSum", {}),
     **{
         rows("webnn", name)[0].formula: (name, {option: option for option in row.options})
         for name, row in TABLE.items()
@@ -56,7 +59,9 @@ def write(vectors: Vectors, folder: Path) -> list[Path]:
     tests = []
     for case in vectors.cases:
         arguments: list[dict[str, Any]] = [{tensor: tensor} for tensor in spec.tensors]
-        if spec.is_row_wise:
+        if spec.reduces:
+            arguments.append({"options": {"axes": [case.inputs[0].ndim - 1], "keepDimensions": False}})
+        elif spec.is_row_wise:
             arguments.append({"axis": case.inputs[0].ndim - 1})
         if given:
             arguments.append({"options": given})
