@@ -223,7 +223,8 @@ def test_results_that_are_views():
     assert [a.tolist() for a in results] == [a.tolist() for a in kept]
 
 
-def test_every_shape_has_a_plan_and_old_ones_are_dropped():
+def test_every_shape_has_a_plan_and_old_ones_are_dropped(monkeypatch):
+    monkeypatch.setattr("ogive.onnx.runner.MOST_STEPS", 0)
     model = check(
         "t (float[N] x) => (float[N] y) { a = Neg(x) s = ReduceMax(a) y = Sub(a, s) }", {"x": floats(3)}, opset=13
     )
@@ -232,6 +233,22 @@ def test_every_shape_has_a_plan_and_old_ones_are_dropped():
         assert model(x=x).tolist() == (-x - (-x).max()).tolist()
     (runner,) = model._runners.values()
     assert len(runner._plans) == 16
+
+
+def test_plans_beyond_sixteen_keep_no_memory_and_go_by_their_steps(monkeypatch):
+    text = "t (float[N] x) => (float[N] y) { a = Tanh(x) s = ReduceMax <keepdims = 0> (a) y = Sub(a, s) }"
+    model = ogive.onnx.load(text_model(text, 13))
+    for _ in range(2):
+        for size in range(1, 31):
+            assert model(floats(size)).tolist() == model(x=floats(size)).tolist()
+    (runner,) = model._runners.values()
+    plans = [*runner._plans.values()]
+    assert len(plans) == 30
+    assert [len(plan.idle) for plan in plans[:14]] == [0] * 14
+    assert any(plan.idle for plan in plans[14:])
+    monkeypatch.setattr("ogive.onnx.runner.MOST_STEPS", 20 * len(plans[0].steps))
+    model(floats(31))
+    assert [*runner._plans.values()][:-1] == plans[11:]
 
 
 def test_only_the_last_plan_keeps_large_buffers():

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,10 @@ __all__ = ["Ran", "Runner"]
 
 #: For how many sets of input shapes a plan, and its memory, is kept.
 MOST_PLANS = 16
+
+#: More plans are kept without memory, as long as all have no more steps than this: a step takes some kilobytes, and what has
+#: lengths of its own in each call has some hundred lengths.
+MOST_STEPS = 4096
 
 #: Only the plan that was used last keeps more than this many bytes of buffers.
 LARGEST_IDLE = 1 << 26
@@ -93,6 +98,7 @@ class Runner:
         with self._lock:  # a run that the memory limit refuses leaves no plan
             self._plans[key] = plan
             self._use(key)
+            self._forget()
         return results, plan
 
     def _separate(self, results: Sequence[Any], is_own: Sequence[bool], used: int) -> list[Any]:
@@ -150,5 +156,12 @@ class Runner:
                 previous.idle.clear()
             self._latest = key
             self._plans.move_to_end(key)
-        while len(self._plans) > MOST_PLANS:
-            self._plans.popitem(last=False)
+            oldest = next(islice(reversed(self._plans), MOST_PLANS, None), None)
+            if oldest is not None:
+                self._plans[oldest].idle.clear()
+
+    def _forget(self) -> None:
+        """Keep no more plans than there is room for."""
+        steps = sum(len(plan.steps) for plan in self._plans.values())
+        while len(self._plans) > MOST_PLANS and steps > MOST_STEPS:
+            steps -= len(self._plans.popitem(last=False)[1].steps)
