@@ -8,6 +8,7 @@ error of u, the condition number ``abs(u f'(u) / f(u))`` magnifies it: as far as
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, wraps
@@ -451,6 +452,10 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
     exactly = _exactly_at_points(m, function.name, u) if m.follows_exactness else at_zero
     if exactly is not None and result.low is not None and function.name in ("erfc", "normal_tail"):
         result = replace(result, low=m.select_(exactly, m.number(0.0), result.low))  # the rule is off by a last bit
+    limit_is_exact = _exactly_at_infinities(m, function.name, u, result) if m.follows_exactness else None
+    if limit_is_exact is not None and result.low is not None:
+        result = replace(result, low=m.select_(limit_is_exact, m.number(0.0), result.low))
+    exactly = either(exactly, limit_is_exact)
     made = Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign, exactly, beyond)
     if m.knows_what_is_beyond_range:
         made = _beyond_range(m, function, made, u, saturated if is_vast else None)
@@ -474,6 +479,19 @@ def _value_at_zero(name: str) -> float | None:
     return (
         None if found is None and name not in ZERO_AT_ZERO else 0.0 if found is None or found.is_line else found.value
     )
+
+
+#: Functions whose finite limits at the infinities are numbers of every format.
+EXACT_AT_INFINITIES = frozenset({"tanh", "logistic", "erf", "erfc", "normal_tail", "exp", "exp2", "expm1"})
+
+
+def _exactly_at_infinities(m: Bounded, name: str, u: DoubleWord, result: DoubleWord) -> Expression | None:
+    """The condition that the result is the limit of the function at an infinity, which the operand is exactly."""
+    where = ties.exactness(u)
+    if name not in EXACT_AT_INFINITIES or where is None or u.interval.within(-sys.float_info.max, sys.float_info.max):
+        return None
+    is_infinite = both(m.equal_(m.abs_(u.high), m.number(math.inf)), m.is_finite_(result.high))
+    return both(where, is_infinite)
 
 
 def _exactly_at_points(m: Bounded, name: str, u: DoubleWord) -> Expression | None:
