@@ -19,7 +19,7 @@ __all__ = ["as_type", "read_npy", "read_npz", "read_raw"]
 
 _ARCHIVE = b"PK"
 
-#: An archive's arrays have at most so many bytes together: a file of a few kilobytes may say that it holds terabytes.
+#: A file of bytes has at most so many, and an archive's arrays together: a file of a few kilobytes may say that it holds terabytes.
 MOST_BYTES = 1 << 33
 
 _WRITTEN_BY = "Write one with numpy.save"
@@ -95,11 +95,13 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
 def read_raw(path: Path, kind: ElementType) -> np.ndarray:
     """The bytes of a file as elements of a type, the lowest byte first."""
     _check_regular(path, "a file of bytes")
-    data = np.fromfile(path, np.uint8)
-    size = kind.numpy.itemsize
-    if data.size % size:
-        raise ModelError(message(str(path), f"it has {data.size} bytes", f"multiples of {size}, for {kind.name}"))
-    return data.view(kind.numpy)
+    length, size = path.stat().st_size, kind.numpy.itemsize
+    if length % size:
+        raise ModelError(message(str(path), f"it has {length} bytes", f"multiples of {size}, for {kind.name}"))
+    if length > MOST_BYTES:
+        raise ModelError(message(str(path), f"it has {length} bytes", f"up to {MOST_BYTES}"))
+    with _damage_refused(path, "it cannot be read", "Write the results anew"):
+        return np.fromfile(path, np.uint8).view(kind.numpy)
 
 
 def as_type(where: str, array: np.ndarray, kind: ElementType) -> np.ndarray:

@@ -2,13 +2,16 @@
 
 import io
 import json
+import os
 import re
+import sys
 import zipfile
 
 import numpy as np
 import pytest
 
 from ogive.array_files import read_npy, read_npz, read_raw
+from ogive.documents.document import read_document
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.errors import ModelError, OgiveError
 from ogive.golden import vectors
@@ -32,7 +35,7 @@ def right_of(made, kind):
 
 
 def judged(folder, made):
-    return [judge(s, spec, inputs=inputs, with_dependence=False) for spec, s, inputs in of_results(folder, made)]
+    return [judge(s, spec, inputs=inputs) for spec, s, inputs in of_results(folder, made)]
 
 
 @pytest.mark.parametrize(("kind", "as_type"), [("float32", "<f4"), ("float32", ">f4"), ("float32", "=u4"), ("float32", ">u4"), ("bfloat16", "<u2"), ("bfloat16", ">u2"), ("int8", "|i1")])  # fmt: skip
@@ -50,6 +53,14 @@ def test_other_types_are_no_bits(made, tmp_path, as_type):
     np.save(tmp_path / "relu-float32.npy", np.zeros(right_of(made, "float32").shape, as_type))
     with pytest.raises(ModelError, match=r"relu-float32\.npy: its elements are of type .*; allowed: float32, or uint32 for its bits"):  # fmt: skip
         judged(tmp_path, made)
+
+
+def test_results_that_saturate(made, tmp_path):
+    """The judge looks where an implementation begins to saturate by further calls, which results alone cannot answer."""
+    np.save(tmp_path / "relu-float32.npy", np.minimum(right_of(made, "float32"), np.float32(100)))
+    (found,) = judged(tmp_path, made)
+    assert not found.within_budget
+    assert "saturation" in [cause.name for cause in found.causes]
 
 
 def saved(save, *arrays, **named):
@@ -121,12 +132,30 @@ def json_of(text):
         return None
 
 
-@pytest.mark.parametrize("read", [read_npy, read_npz, lambda path: read_raw(path, ELEMENT_TYPES["float32"])])
+def read_floats(path):
+    return read_raw(path, ELEMENT_TYPES["float32"])
+
+
+@pytest.mark.parametrize("read", [read_npy, read_npz, read_floats, read_document, load])
 def test_what_is_no_regular_file(tmp_path, read):
     with pytest.raises(ModelError, match="it is not a regular file"):
         read(tmp_path)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(ModelError, match="pipe: it is not a regular file"):
+            read(tmp_path / "pipe")
     with pytest.raises(FileNotFoundError):
         read(tmp_path / "x")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere a file with a hole takes space")
+@pytest.mark.parametrize(("read", "most"), [(read_floats, 1 << 33), (read_document, 1 << 30), (load, 1 << 30)])
+def test_files_that_are_too_large(tmp_path, read, most):
+    path = tmp_path / "x"
+    path.touch()
+    os.truncate(path, 1 << 40)
+    with pytest.raises(ModelError, match=rf"^\S*x: it has {1 << 40} bytes; allowed: up to {most}"):
+        read(path)
 
 
 def says_sizes(archive, size):

@@ -163,7 +163,7 @@ def command(
     with progress(MofNCompleteColumn(), TimeRemainingColumn()) as display:
         if results and vectors_folder:
             for spec, chosen, inputs in of_results(results, vectors_folder):
-                found.append(judge(chosen, spec, budget=budget_of(spec), inputs=inputs, with_dependence=False))
+                found.append(judge(chosen, spec, budget=budget_of(spec), inputs=inputs))
         else:
             for spec in _specifications(
                 operators, dtypes or ("float32",), values, saturate=saturate, rounding=rounding

@@ -17,10 +17,13 @@ from typing import Any, NoReturn
 
 from ogive.errors import ModelError, message
 
-__all__ = ["Document", "Members", "Step", "is_regular", "read_document"]
+__all__ = ["Document", "Members", "Step", "is_regular", "read_document", "read_text"]
 
 Step = str | int
 """One step of a path into a document: the name of a member or the number of an entry."""
+
+#: Text of so many bytes takes several times as much memory once it is read.
+MOST_BYTES = 1 << 30
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
 _COMMENT = r"//[^\n]*+|/\*.*?(?:\*/|\Z)"
@@ -134,13 +137,19 @@ def is_regular(path: Path) -> bool:
     return stat.S_ISREG(path.stat().st_mode)
 
 
-def read_document(path: str | os.PathLike[str]) -> Document:
-    """The document in a file. Raises ModelError for what is no JSON, and OSError where it cannot be read."""
-    name = os.fspath(path)
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a file. Raises ModelError for what is none, and OSError where it cannot be read."""
+    name, size = os.fspath(path), Path(path).stat().st_size
     if not is_regular(Path(path)):
         raise ModelError(message(name, "it is not a regular file", "files on disk"))
+    if size > MOST_BYTES:
+        raise ModelError(message(name, f"it has {size} bytes", f"up to {MOST_BYTES}"))
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
+        return Path(path).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ModelError(message(name, f"the byte at offset {error.start} is not UTF-8", "text in UTF-8")) from None
-    return Document(name, text)
+
+
+def read_document(path: str | os.PathLike[str]) -> Document:
+    """The document in a file. Raises ModelError for what is no JSON, and OSError where it cannot be read."""
+    return Document(os.fspath(path), read_text(path))

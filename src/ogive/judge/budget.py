@@ -10,6 +10,7 @@ from typing import Any
 
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES
+from ogive.documents.document import read_text
 from ogive.dtypes import ELEMENT_TYPES, FLOATS_OF_8_BITS
 from ogive.errors import ModelError, message, needed, suggestion
 from ogive.judge.judgement import ALLOWABLE, FATAL, POLICIES, Judgement
@@ -107,11 +108,12 @@ def load(path: Path) -> Budgets:
     """
     with needed("budgets", "'ogive[judge]'", "PyYAML", "yaml"):
         import yaml
+    text = read_text(path)
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = yaml.safe_load(text)
     except RecursionError:
         raise ModelError(message(str(path), "its lists and mappings are nested too deeply", "two levels")) from None
-    except (yaml.YAMLError, ValueError) as error:  # the second of bytes that are not UTF-8, and of odd numbers
+    except (yaml.YAMLError, ValueError) as error:  # the second of odd numbers
         raise ModelError(f"{path}: it is no YAML: {' '.join(str(error).split())}") from None
     rows = data.get("budgets") if isinstance(data, dict) else None
     if not isinstance(rows, list):

@@ -90,13 +90,13 @@ def judge(
         _check_order(evidence, found)
         _check_symmetry(evidence, found, spec)
     found.curve = counter.curve()
-    if with_dependence and not spec.is_row_wise:
+    if with_dependence and not (spec.is_row_wise or subject.has_results_alone):
         CallChecks(subject, spec, evidence, has_result, budget, found, not is_sweep).make()
     budget.decide(found)
     if with_causes and (found.not_nearest or found.beyond or any(p.count for p in found.policies.values())):
         found.causes = causes(spec, evidence, found)
         for cause in found.causes:
-            if cause.name == "saturation":
+            if cause.name == "saturation" and not subject.has_results_alone:
                 with contextlib.suppress(Died):
                     _refine(subject, spec, evidence, cause)
     return found

@@ -109,7 +109,7 @@ def of_results(results: Path, vectors: Path) -> Iterator[tuple[Specification, Su
         if result.size != inputs[0].size:
             raise ModelError(message(str(results / path.stem), f"it has {result.size} results", f"{inputs[0].size}"))
         found = True
-        yield spec, Subject(str(results), "", _looked_up(result), is_slow=True), inputs
+        yield spec, Subject(str(results), "", _looked_up(result), has_results_alone=True), inputs
     if not found:
         raise ArgumentError(message("ogive judge", f"{results} has no results", "NAME.npz, NAME.npy, NAME.bin"))
 

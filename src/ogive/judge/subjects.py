@@ -70,6 +70,8 @@ class Subject:
     function: Callable[..., np.ndarray]
     is_slow: bool = False
     """Whether a call costs much whatever its size, as of a program: then it is called less often."""
+    has_results_alone: bool = False
+    """Whether there are results of certain inputs and no implementation, so that no other call can be made."""
     set_threads: Callable[[int], None] | None = None
     in_memory: Callable[[Sequence[np.ndarray], str], Outcome] | None = None
     """Makes a call and looks at memory; takes the mode of the call, one of `modes` or an empty text."""
