@@ -189,3 +189,20 @@ print("leaving", flush=True)
 shim.shim_hang_at_end(1)
 """
     assert run(shim, code)[:2] == (0, "leaving")
+
+
+def test_a_row_that_is_too_long_says_what_it_takes():
+    """No element is computed: the operand is zeros that nothing has touched."""
+    code = """
+import resource, numpy as np, ogive
+ogive.softmax(np.zeros((1, 8), np.float16))
+resource.setrlimit(resource.RLIMIT_AS, (5 << 30, 5 << 30))
+try:
+    ogive.softmax(np.zeros((1, 1 << 29), np.float16))
+except MemoryError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=True)
+    assert done.stdout.startswith(
+        "there is no memory for rows of 536870912 elements: each takes 4294967359 bytes beside operands and results"
+    )

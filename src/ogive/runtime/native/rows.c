@@ -1123,7 +1123,10 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
     if (atomic_load(&context.failed)) {
         ogive_failures += 1;
         PyGILState_STATE lock = PyGILState_Ensure();
-        PyErr_NoMemory();
+        PyErr_Format(PyExc_MemoryError,
+                     "there is no memory for rows of %zd elements: each takes %zu bytes beside operands and results, for the "
+                     "time of the call. Shorter rows, and fewer rows at a time (OGIVE_THREADS=1), take less",
+                     (Py_ssize_t)count, scratch_bytes(kernel, count, 0));
         PyGILState_Release(lock);
     }
 }
