@@ -109,7 +109,7 @@ def page(op: Operator) -> str:
         *_definition(op),
         *box(op, _sentence(op)),
         figure(drawing(op)),
-        *map(_text, _remarks(paragraphs)),
+        *map(_text, _beside_definition(op, paragraphs)),
         *_example(op.name, paragraphs),
         *_parameters(op),
         *_special_cases(paragraphs),
@@ -134,6 +134,14 @@ def _is_text(paragraph: str) -> bool:
 
 def _remarks(paragraphs: Sequence[str]) -> list[str]:
     return [paragraph for paragraph in paragraphs[1:] if _is_text(paragraph)]
+
+
+def _beside_definition(op: Operator, paragraphs: Sequence[str]) -> list[str]:
+    """The remarks without the formulas of choices, which the definition shows."""
+    texts = _remarks(paragraphs)
+    if any(line.startswith("With ") for line in _definition(op)):
+        texts = [re.sub(r"^With ``[^`]+``:\s``[^`]+``\.\s*", "", text) for text in texts]
+    return [text for text in texts if text]
 
 
 def _text(paragraph: str) -> str:
