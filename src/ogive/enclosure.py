@@ -146,12 +146,19 @@ def _of_fraction(q: Any) -> Value:
 def of_ball(ball: Any, sign: int = 0, beside: Beside | None = None) -> Value:
     """A ball; ``sign`` where that is known although the ball may contain zero."""
     if beside and not beside.fraction and beside.apart is not None:
-        ball = beside.side * beside.apart()
+        ball = _tighter(ball, beside.side * beside.apart())
     if not sign and beside and beside.fraction * beside.side >= 0:
         sign = beside.side
     if not sign and ball.is_finite():
         sign = 1 if ball > 0 else -1 if ball < 0 else 0
     return Value("ball", sign, ball=ball, beside=beside)
+
+
+def _tighter(ball: Any, other: Any) -> Any:
+    """The smaller one of two balls of a number: next to a fraction that of the distance, and elsewhere perhaps the other."""
+    if not ball.is_finite() or not other.is_finite():
+        return other if other.is_finite() else ball
+    return other if other.rad() < ball.rad() else ball
 
 
 def _beside(value: Value) -> Beside | None:
@@ -728,7 +735,8 @@ class _Rules:
         if a.kind == "infinity":
             return a
         _, more = self.from_one(a)
-        return of_ball(ball_of(a).acosh() if more is None else (more + (more * (more + 2)).sqrt()).log1p(), 1)
+        found = ball_of(a).acosh()
+        return of_ball(found if more is None else _tighter(found, (more + (more * (more + 2)).sqrt()).log1p()), 1)
 
     def log(self, a: Value) -> Value:
         if a.kind == "zero":
@@ -740,7 +748,8 @@ class _Rules:
         if a.kind == "infinity":
             return a
         side, more = self.from_one(a)
-        return of_ball(ball_of(a).log() if more is None else more.log1p(), side)
+        found = ball_of(a).log()
+        return of_ball(found if more is None else _tighter(found, more.log1p()), side)
 
     def from_one(self, a: Value) -> tuple[int, Any]:
         """On which side of 1 a number is, where it is beside that: 1 or -1; and the difference, where that is known."""
@@ -806,7 +815,8 @@ class _Rules:
         if a.kind == "infinity":
             return a
         more = _offset(a.beside) if a.beside and a.beside.fraction == -1 else None
-        return of_ball(ball_of(a).log1p() if more is None else more.log(), a.sign)
+        found = ball_of(a).log1p()
+        return of_ball(found if more is None else _tighter(found, more.log()), a.sign)
 
     def atan2(self, a: Value, b: Value) -> Value:
         if "nan" in (a.kind, b.kind):

@@ -338,6 +338,12 @@ NEXT_TO_FRACTIONS = {
     "a root": (ogive.operator(lambda x: (np.sqrt(ogive.sigmoid(x)) - 1) * np.exp(x)), -0.5),
     "a multiple": (ogive.operator(lambda x: (3 - 3 * ogive.sigmoid(x)) * np.exp(x)), 3.0),
     "minus 1": (ogive.operator(lambda x: np.log1p(np.expm1(-x)) / x), -1.0),
+    "next to zero a logarithm": (ogive.operator(lambda x: np.log(np.tanh(np.exp(-x))) / x), -1.0),
+    "next to zero a difference": (
+        ogive.operator(lambda x: (np.tanh(np.exp(-x)) - np.tanh(2 * np.exp(-x))) * np.exp(x)),
+        -1.0,
+    ),
+    "next to zero two inverses": (ogive.operator(lambda x: np.log1p(np.expm1(-np.exp(-x))) * np.exp(x)), -1.0),
     "acosh": (ogive.operator(lambda x: np.arccosh(1 + np.exp(-2 * x)) * np.exp(x)), 1.4142135623730951),
 }
 
