@@ -203,8 +203,9 @@ def test_subnormal_numbers_of_float64_are_rounded_once(op, asked):
     assert len(asked) <= (48 if op is ogive.glu else 4)  # the gate of glu has branches: its ties go one by one
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("function", [np.tanh, ogive.erf, ogive.sigmoid, np.expm1, ogive.erfc])
-def test_limits_at_infinities_are_exact(function, asked):
+def test_limits_at_infinities_are_exact(function, dtype, asked):
     """Half of the sums of limits and numbers of float32 are ties."""
     rng = np.random.default_rng(5)
     weight, bias = rng.integers(1, 1 << 24, (2, 500)).astype(np.float32) * np.float32(2.0**-12)
@@ -212,6 +213,6 @@ def test_limits_at_infinities_are_exact(function, asked):
     with np.errstate(all="ignore"):
         limits = function(np.float32([np.inf, -np.inf])).astype(float)
         for x, limit in zip((np.inf, -np.inf), limits, strict=True):
-            found = op(np.full(500, x, np.float32), weight, bias)
-            assert np.array_equal(found, (limit * weight.astype(float) + bias.astype(float) * 4).astype(np.float32))
+            found = op(np.full(500, x, dtype), weight.astype(dtype), bias.astype(dtype))
+            assert np.array_equal(found, (limit * weight.astype(float) + bias.astype(float) * 4).astype(dtype))
     assert not asked

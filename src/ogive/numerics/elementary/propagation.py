@@ -453,9 +453,11 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
     if exactly is not None and result.low is not None and function.name in ("erfc", "normal_tail"):
         result = replace(result, low=m.select_(exactly, m.number(0.0), result.low))  # the rule is off by a last bit
     limit_is_exact = _exactly_at_infinities(m, function.name, u, result) if m.follows_exactness else None
-    if limit_is_exact is not None and result.low is not None:
-        result = replace(result, low=m.select_(limit_is_exact, m.number(0.0), result.low))
-    exactly = either(exactly, limit_is_exact)
+    if limit_is_exact is not None:
+        rest = None if result.low is None else m.select_(limit_is_exact, m.number(0.0), result.low)
+        result = replace(result, low=rest)
+        exactly = either(exactly, limit_is_exact)
+        doubt = either(operand.error.doubt, except_where(doubt, limit_is_exact))
     made = Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign, exactly, beyond)
     if m.knows_what_is_beyond_range:
         made = _beyond_range(m, function, made, u, saturated if is_vast else None)
@@ -486,8 +488,11 @@ EXACT_AT_INFINITIES = frozenset({"tanh", "logistic", "erf", "erfc", "normal_tail
 
 
 def _exactly_at_infinities(m: Bounded, name: str, u: DoubleWord, result: DoubleWord) -> Expression | None:
-    """The condition that the result is the limit of the function at an infinity, which the operand is exactly."""
-    where = ties.exactness(u)
+    """The condition that the result is the limit of the function at an infinity, which the operand is exactly.
+
+    With powers of two kept apart no number becomes infinite that is not, but in doubt.
+    """
+    where: Expression | None = m.always if m.of_doubles and m.is_long else ties.exactness(u)
     if name not in EXACT_AT_INFINITIES or where is None or u.interval.within(-sys.float_info.max, sys.float_info.max):
         return None
     is_infinite = both(m.equal_(m.abs_(u.high), m.number(math.inf)), m.is_finite_(result.high))
