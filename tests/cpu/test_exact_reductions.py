@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ogive
+from ogive.catalog.other_names import advice
 from ogive.enclosure import nearest
 from ogive.engine import exact_reductions
 from tests.inputs import assert_same_bits
@@ -87,6 +88,7 @@ def test_running_logarithms_and_lengths(monkeypatch, name, row_name, dtype):
     monkeypatch.setattr(exact_reductions, "GATHERED", 100)  # one row, and few places, at a time
     assert_same_bits(op.accumulate(x.T).T, wanted)
     assert exact_reductions.OF_NAMES[name] == row_name
+    assert "Write ogive.logaddexp.accumulate(x, axis=...)" in advice("logcumsumexp")
     assert op.accumulate(x[:0], axis=1).shape == (0, 33)
     assert op.accumulate(x[:, :0], axis=1).shape == (3, 0)
     out = np.empty_like(x)

@@ -32,6 +32,18 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "relu: there is no parameter 'slope'; allowed: no parameters; out, where, casting, order, dtype, subok, signature",
         ),
         (
+            "a place where a gate does not round",
+            'ogive.glu(X, X, rounding="body")',
+            "ParameterError",
+            "glu: rounding is 'body'; allowed: 'once', 'gate'",
+        ),
+        (
+            "a gate that rounds first, inside a formula",
+            'ogive.operator(lambda a, b: ogive.swiglu(a, b, rounding="gate"))',
+            "ParameterError",
+            "swiglu: rounding is 'gate' inside a formula, which is rounded once; allowed: 'once'. Call it with arrays",
+        ),
+        (
             "the fast contract as a keyword",
             'ogive.celu(X, alpha=1.5, accuracy="fast")',
             "ArgumentError",

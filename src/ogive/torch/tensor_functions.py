@@ -294,6 +294,8 @@ def _refuse_keyword(operator: Operator, name: str) -> None:
         raise ArgumentError(message(operator.name, what, allowed))
     known = [*(parameter.name for parameter in operator.parameters), *own, "out"]
     way_out = parameter_here(operator.name, name) or suggestion(name, known)
+    if name == "rounding" and hasattr(operator, "halves"):
+        way_out = f"ogive.{operator.name} takes it, on tensors without a gradient"
     raise ArgumentError(message(operator.name, f"there is no parameter {name!r}", ", ".join(known), way_out))
 
 
