@@ -170,7 +170,8 @@ def test_lowering_knows_the_definitions_of_the_catalogue() -> None:
             root = fold(root)
             found = forms._match(root)
             assert found is not None, name
-            assert forms.with_forms([root])[0] is not root, name
+            formed = [forms.with_forms([root], of_doubles=of_doubles)[0] for of_doubles in (False, True)]
+            assert any(form is not root for form in formed), name  # geglu has a form in float64 alone
             met.add(found[0])
     parts = {name for name, part in forms.PARTS.items() if part.result is not None}
     assert parts - met == {
