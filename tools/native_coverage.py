@@ -33,7 +33,9 @@ TESTS = [
         f"tests/cpu/test_{name}.py"
         for name in ["operator", "failing_memory", "third_level", "jax", "fast_path", "wheel_kernels", "many_threads"]
     ),
+    "tests/cpu/test_containers.py",
     "tests/torch/test_short_calls.py",
+    "tests/torch/test_autograd.py",
     "tests/onnx/test_memory_limit.py",
     "tests/onnx/test_many_axes.py",
     "tests/onnx/test_rows.py",
