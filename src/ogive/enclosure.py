@@ -477,8 +477,8 @@ class _Rules:
             return None
 
         def apart() -> Any:
-            first, second = _offset(a), _offset(b)
-            return abs(first * q + second * p + first * second)
+            first, second = _offset(a), _offset(b)  # of the magnitudes
+            return abs(first * abs(q) + second * abs(p) + first * second)
 
         side = (a.side or b.side) * (1 if fraction > 0 else -1)
         return Beside(fraction, side, None if self.lacks_distance(a, b) else apart)
@@ -506,7 +506,7 @@ class _Rules:
         if not size:
             return None
         fraction, side, apart = size
-        return Beside(1 / fraction, -side, None if apart is None else lambda: apart() / (fraction * abs(ball_of(b))))
+        return Beside(1 / fraction, -side, None if apart is None else lambda: apart() / abs(fraction * ball_of(b)))
 
     def square_root(self, a: Value) -> Value:
         if a.kind in ("nan", "zero"):

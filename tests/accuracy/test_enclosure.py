@@ -177,6 +177,23 @@ def test_products_quotients_and_functions_beside_fractions():
     assert str(right(f.log(more) * y, 1e30, -1.0)) == "(-0.0, True)"
 
 
+@pytest.mark.parametrize("at", [-1.1, 1.1, -3.0, 3.0])
+def test_distances_of_products_and_quotients_have_the_signs_of_their_numbers(at):
+    """Near -1 and 1 alike, the magnitude of a number is less than 1 by its distance."""
+    number = 2 / (1 + math.exp(-2 * at)) - 1
+    formulas = {
+        1 - f.tanh(x) * f.tanh(x): 1 - number * number,
+        1 - 1 / (f.tanh(x) * f.tanh(x)): 1 - 1 / (number * number),
+        math.copysign(1, at) - 1 / f.tanh(x): math.copysign(1, at) - 1 / number,
+        1 - f.square_root(f.tanh(x) * f.tanh(x)): 1 - abs(number),
+        2 + f.tanh(x) * (1 + f.tanh(x)): 2 + number * (1 + number),
+    }
+    for root, expected in formulas.items():
+        found, is_sure = right(root, at, kind=double)
+        assert is_sure
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
 def test_huge_values_on_the_way():
     assert right(f.exp(x) / (1 + f.exp(x)), 3e38) == (1.0, True)
     assert right(f.log(f.exp(x)), 3e38)[0] == pytest.approx(3e38)
