@@ -8,9 +8,9 @@ A matrix is a test with a case for each operator, type, target and so on. Its ma
 A run takes one case of each operator, by default. The seed decides which one. It is the hash of the tree of the last commit,
 so every commit tries other cases, and everybody tries the same ones for a commit. All matrices take the same types of an
 operator, so that its kernel is compiled once. ``@pytest.mark.matrix(share=5)`` names no operator: a run takes a fifth of the
-cases, and ``@pytest.mark.matrix("op.name", share=3)`` one case of each of a third of the operators, the same ones in all
-matrices. ``@pytest.mark.matrix(share=9, pool="slow")`` makes a matrix of many tests that each take seconds, of which a run takes a
-ninth, and none where a pool has no share. ``@pytest.mark.matrix()`` says neither: by default a run takes no case of such a
+cases, and ``@pytest.mark.matrix("op.name", share=5)`` one case of each of a fifth of the operators, the same ones in all
+matrices. ``@pytest.mark.matrix(share=16, pool="slow")`` makes a matrix of many tests that each take seconds, of which a run takes a
+sixteenth, and none where a pool has no share. ``@pytest.mark.matrix()`` says neither: by default a run takes no case of such a
 sweep.
 
 ``--matrices further`` runs others: two more cases of each operator, twice as many more of a share, all others of a pool, and a

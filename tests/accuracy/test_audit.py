@@ -142,7 +142,7 @@ EXTREMES: list[tuple[str, dict[str, float]]] = [
 ]
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize(("name", "parameters"), EXTREMES, ids=str)
 def test_extreme_parameters(name, parameters):
     for dtype in ("float16", "bfloat16"):
@@ -150,7 +150,7 @@ def test_extreme_parameters(name, parameters):
     assert count_misrounded(OPERATORS[name], "float32", parameters, samples=1 << 14).misrounded == 0
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("dtype", SHORT)
 @pytest.mark.parametrize("name", ["mean", "swiglu", "pow", "atan2", "prelu"])
 def test_operators_of_two(name, dtype):
@@ -167,7 +167,7 @@ def test_integers_are_cut_off_once():
     assert shrunk([2_000_000_000, 3], np.int32, 5e-8) == [1_999_999_999, 2]
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("dtype", [name for name, kind in ELEMENT_TYPES.items() if kind.is_integer and kind.bits >= 8])
 @pytest.mark.parametrize("name", ["prelu", "mean"])
 def test_integers_of_two_tensors(name, dtype):

@@ -55,7 +55,7 @@ def test_every_float32_is_counted():
     assert {row["count"] for row in EVERY_FLOAT32} == {1 << 32}
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("row", EVERY_FLOAT32, ids=lambda row: f"{row['operator']} {row['parameters']}")
 def test_no_float32_is_misrounded(row):
     op = OPERATORS.get(row["operator"])
@@ -123,7 +123,7 @@ def test_every_operator_of_one_tensor_is_counted_in_16_bits():
     assert set(wanted) <= counted
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize(
     "count", COUNTS, ids=lambda count: f"{count['operator']}-{count['dtype']}-{count['parameters']}"
 )
@@ -170,7 +170,7 @@ def test_pairs_were_counted():
     assert {row["operator"] for row in PAIRS} >= {"pow", "div", "atan2", "hypot", "prelu", "logaddexp"}
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("row", PAIRS, ids=lambda row: row["operator"])
 def test_no_pair_is_misrounded(row):
     assert row["misrounded"] == row["undecided"] == 0
@@ -194,7 +194,7 @@ def test_the_page_has_the_table_of_derivatives(derivatives):
     assert derivatives.BEGIN + derivatives.table(results) + derivatives.END in derivatives.PAGE.read_text()
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_ours_are_correctly_rounded_where_they_were_worst(derivatives):
     results = json.loads(derivatives.RESULTS.read_text())["operators"]
     for name, rows in results.items():

@@ -98,7 +98,7 @@ def test_two_operands_against_mpfr():
             assert right(f.remainder(y, x), a, b, kind=double) == (math.fmod(b, a), True)
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_special_values_are_those_of_the_operators():
     """Infinities, NaN and zeros: IEEE 754's rules for each node are the operators', signs of zeros included."""
     points = [0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 0.5, -3.0]

@@ -27,7 +27,7 @@ def stored():
 CASES = stored()
 
 
-@pytest.mark.matrix("name", share=4)
+@pytest.mark.matrix("name", share=6)
 @pytest.mark.parametrize("name", CASES)
 def test_stored_cases(name):
     x, wanted = map(np.array, zip(*CASES[name], strict=True))

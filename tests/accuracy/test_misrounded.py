@@ -101,7 +101,7 @@ def test_what_needs_exact_arithmetic():
     assert found.first[0] == WrongResult((2050.0,), 2048.0, 2050.0, 1.0)
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
 def test_integers(dtype):
     kind = element_type(dtype)

@@ -126,7 +126,7 @@ def test_a_false_bound_is_found():
         list(map(partial(check, "exp", found), range(given.size), map(fraction, given)))
 
 
-@pytest.mark.matrix("op.name", share=2)
+@pytest.mark.matrix("op.name", share=3)
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
 def test_results_that_are_known_are_right(op, signature):
     if len(signature.outputs) != 1:

@@ -243,7 +243,7 @@ def test_every_model_is_timed_at_every_size():
     assert MODEL_SIZES == (16, 1000, 1 << 16, 1 << 20, 1 << 24)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("size", [16, 1000, 2048])
 @pytest.mark.parametrize("name", MODELS)
 def test_ogive_and_torch_compute_the_same_model(name, size, threads):
@@ -293,14 +293,14 @@ def test_figures_of_other_kernels_are_left_out():
     assert current([{"name": "import ogive"}]) == [{"name": "import ogive"}]  # no kernel decides it
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_every_model_has_kernels_of_its_own():
     digests = {name: digest_of({"section": "models", "operator": name}) for name in MODELS}
     assert all(digests.values())
     assert digests["gelu"] != digests["gelu by erf"]
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_document_has_the_figures_of_these_kernels():
     text = DOCUMENT.read_text()
     assert report.filled(text, figures.read()) == text, "run: python -m benchmarks.report"
@@ -360,7 +360,7 @@ def test_families_are_fresh_and_of_their_type(family, dtype):
     assert any(a.tobytes() != b.tobytes() for a, b in zip(first, second, strict=True))
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_cliff_is_measured_and_stored_with_its_kernels():
     """The formula is zero, which enclosures cannot decide."""
 

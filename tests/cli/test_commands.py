@@ -405,7 +405,7 @@ def test_peers_stand_side_by_side(ogive, monkeypatch):
     assert 0.4 < float(out.splitlines()[1].split()[-1]) < 1
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_show_says_which_level_decides(ogive, tmp_path):
     """A sum that is zero goes to enclosures wherever it is computed; where it is not, the kernel decides."""
     file = tmp_path / "levels.py"

@@ -66,7 +66,7 @@ def words(text):
     return {word for word in VARIABLE.sub("", " ".join(plain.split())).split() if re.search(r"\d", word)}
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("name", CALLS)
 def test_no_width_breaks_a_number(ogive, monkeypatch, places, name):  # noqa: F811
     arguments = [word.replace(key, value) for word in CALLS[name][0] for key, value in _named(places, word)]

@@ -19,7 +19,7 @@ def need_matplotlib():
     pytest.importorskip("matplotlib", reason="matplotlib, which draws the pictures, is not installed")
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_curve_its_derivative_and_types(tmp_path, capsys):
     need_matplotlib()
     path = tmp_path / "celu.svg"
@@ -73,7 +73,7 @@ def test_results(tmp_path, capsys):
     assert path.read_bytes().startswith(PNG)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize(
     ("array", "what"),
     [

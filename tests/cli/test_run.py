@@ -456,7 +456,7 @@ main(sys.argv[4:])
 """
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("ignored", ["", "ignored"])
 @pytest.mark.parametrize(("name", "at"), [("SIGTERM", "_made"), ("SIGTERM", "_draft"), ("SIGHUP", "_made")])
@@ -494,7 +494,7 @@ print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM"
     return int(done.stdout.split()[-1]) << 10
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
 @pytest.mark.parametrize("is_written", [False, True])
 def test_memory(tmp_path, is_written):
@@ -515,7 +515,7 @@ def test_memory(tmp_path, is_written):
     assert taken(size) - taken(1 << 10) < 1.1 * 3 * 4 * size
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
 def test_memory_of_an_output_that_no_kernel_computes(tmp_path):
     """float16, whose statistics once were those of a copy in float64."""

@@ -74,7 +74,7 @@ def is_within_range(steps):
     return all(step == 0 or 2.0**-960 < abs(step) < 2.0**1020 for step in steps)
 
 
-@pytest.mark.matrix("op.name", share=2)
+@pytest.mark.matrix("op.name", share=3)
 @pytest.mark.parametrize(("op", "signature"), FLOAT_CASES, ids=ids(FLOAT_CASES))
 def test_floats_are_accurate(op, signature):
     arrays = operands(signature, 2000)
@@ -128,7 +128,7 @@ def test_numbers_of_several_kinds_are_computed_as_one(op, signature):
 HALF_CASES = [(op, s) for op, s in FLOAT_CASES if len(s.inputs) == 1 and s.inputs[0].bits == s.outputs[0].bits == 16]
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=12)
 @pytest.mark.parametrize(("op", "signature"), HALF_CASES, ids=ids(HALF_CASES))
 def test_all_halves_are_rounded_as_if_once(op, signature):
     kind = signature.inputs[0]

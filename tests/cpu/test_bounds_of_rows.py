@@ -69,7 +69,7 @@ def test_there_are_formulas():
     assert set(computed.ELEMENTS) >= LINEAR
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=12)
 @pytest.mark.parametrize("is_repair", [False, True], ids=["first level", "repair"])
 @pytest.mark.parametrize(("of_row", "element"), ALL)
 def test_numbers_lie_within_their_bounds(of_row, element, is_repair):

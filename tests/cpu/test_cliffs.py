@@ -76,14 +76,14 @@ def check(name, family, dtype, asked):
     asked.clear()
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("kind", ONCE)
 def test_what_once_was_a_cliff_is_none(kind, dtype, asked):
     check(*ONCE[kind], dtype, asked)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("kind", ONCE_IN_FLOAT64)
 def test_what_once_was_a_cliff_of_float64_is_none(kind, asked):
     check(*ONCE_IN_FLOAT64[kind], "float64", asked)

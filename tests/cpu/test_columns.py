@@ -80,7 +80,7 @@ def beside_the_first_largest(x):
     return f.where(f.row_first(f.equal(x, f.row_max(x))), x, f.row_product(x))
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize(
     "op", [centred, below_the_largest, between_the_ends, beside_the_first_largest], ids=lambda op: op.name
@@ -105,7 +105,7 @@ def test_zeros_of_both_signs_at_the_top(kind):
     assert_same_bits(*columns_and_rows(twice_the_largest, x.astype(kind)))
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda t: t.name)
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("name", ["sum", "product", "max", "l2", "log_sum_exp", "arg_max", "softmax"])

@@ -72,7 +72,7 @@ FOUND: list[tuple[str, Callable[..., Any], tuple[float, ...], float]] = [
 ]
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", compositions.FORMATS)
 @pytest.mark.parametrize(

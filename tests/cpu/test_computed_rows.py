@@ -106,7 +106,7 @@ def wrong(formula, exact, rows):
     return count
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=12)
 @pytest.mark.parametrize(
     ("of_row", "element", "kind"),
     [

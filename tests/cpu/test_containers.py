@@ -213,7 +213,7 @@ def test_tensors_inside_torch_transforms_are_refused(torch):
         torch.func.vmap(ogive.celu)(torch.ones(2, 2))
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_tensors_without_memory_on_this_processor_are_refused(torch):
     fake = pytest.importorskip("torch._subclasses.fake_tensor", reason="stands in for another device")
     with fake.FakeTensorMode():

@@ -112,7 +112,7 @@ def test_submit(client, kind):
             pytest.fail(f"no answer of {worker} in {SECONDS} seconds")
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("kind", ON_ARRAYS)
 def test_chunks(client, kind):
     """The ways for arrays: the call itself, and as the function of map_blocks."""

@@ -99,7 +99,7 @@ def rounded(value: Any, kind: str) -> tuple[float, float]:
     return low, high
 
 
-@pytest.mark.matrix("name", share=6)
+@pytest.mark.matrix("name", share=9)
 @pytest.mark.parametrize("target", runnable_targets())
 @pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16", "float64"])
 @pytest.mark.parametrize("name", CHANGED)

@@ -8,7 +8,7 @@ from tests.cpu.digests import compared, everywhere, functions
 SAMPLE = ("gelu", "pow", "softmax", "logsumexp")
 
 
-@pytest.mark.matrix("name", pool="slowest")
+@pytest.mark.matrix(pool="slowest")
 @pytest.mark.parametrize("name", SAMPLE)
 def test_everywhere(name):
     lines = everywhere(functions("float64", [name]), ["--dtype", "float64", "--only", name])

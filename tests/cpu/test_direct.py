@@ -160,7 +160,7 @@ AXES = {
 SHAPES = [(7, 5), (3, 4, 5), (70, 65), (130, 2049), (3, 64, 9, 11), (300, 37), (2, 3, 2, 3, 2, 3), (513, 515)]
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("make", AXES.values(), ids=AXES)
 @pytest.mark.parametrize("kind", ["float32", "float64", "int8"])
@@ -222,7 +222,7 @@ def test_results_that_overlap_each_other_are_numpys_business():
         assert ogive.relu(x, out=out) is out
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("rows", [17, 33])
 def test_a_repeated_operand_is_whole_for_threads_that_begin_in_the_middle(rows, count, threads):

@@ -73,7 +73,7 @@ def same_in_every_mode(mxcsr, function, arrays, expected):
         assert_same_bits(result, expected, *arrays)
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=12)
 @needs_mxcsr
 @pytest.mark.parametrize(("op", "signature"), EVERY_LOOP, ids=named(EVERY_LOOP))
 def test_the_callers_mode_is_not_used_and_comes_back(op, signature, mxcsr, threads):
@@ -96,7 +96,7 @@ def test_nor_by_the_code_of_the_smallest_instruction_set(op, signature, mxcsr):
     same_in_every_mode(mxcsr, make_ufunc(op.name, compiled, RUNNABLE[0]), arrays, expected)
 
 
-@pytest.mark.matrix("op.name", share=3)
+@pytest.mark.matrix("op.name", share=5)
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
 def test_no_warning_leaks_from_lanes_that_a_select_throws_away(op, signature):
     required = {p.name: 1.5 for p in op.parameters if p.is_required}

@@ -44,7 +44,7 @@ FORMULAS = [softplus_as_in_textbooks, tanh_shrink, step]
 NAMES = ["celu", "elu", "exp", "gelu", "mish", "selu", "sigmoid", "softplus", "swish", "tanh"]
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("op", [*(OPERATORS[name] for name in NAMES), *FORMULAS], ids=lambda op: op.name)
 def test_samples_are_correctly_rounded(op, dtype):

@@ -140,7 +140,7 @@ print(found())
     assert run(shim, code) == (0, "(True, 1) (True, 1)\n(True, 3)", "")
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("share", ["slice(1 << 17)", "slice(1 << 17, None)"], ids=["caller", "worker"])
 def test_undecided_elements_without_memory_to_gather_them(shim, share):
     """Heaps of gathered elements, lists of those that wait for code, tables of equal ones. A formula is new in each child."""

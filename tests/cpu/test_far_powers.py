@@ -40,7 +40,7 @@ FAR: dict[str, tuple[Any, list[float], list[float]]] = {
 }
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("name", FAR)
 def test_far_powers(name: str) -> None:
     formula, operands, results = FAR[name]

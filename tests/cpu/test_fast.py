@@ -57,7 +57,7 @@ def errors(got, wanted):
     return np.abs(got.astype(np.float64) - wanted) / unit
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize(("name", "parameters", "bound"), BOUNDS, ids=IDS)
 def test_errors_keep_to_the_bound(name, parameters, bound):
     """float64 of the exact contract is the reference: it is off by 2**-29 of these units at most."""
@@ -71,7 +71,7 @@ def test_errors_keep_to_the_bound(name, parameters, bound):
     assert (got != op.exact(x, **parameters)).any()  # it is not the exact kernel
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("name", ["float16", "bfloat16"])
 @pytest.mark.parametrize(("op", "parameters", "bound"), BOUNDS, ids=IDS)
 def test_short_types_are_rounded_once_from_float32(op, parameters, bound, name):
@@ -92,7 +92,7 @@ def test_short_types_are_rounded_once_from_float32(op, parameters, bound, name):
     assert (np.abs(exact.view(np.int16)[is_number].astype(int) - got.view(np.int16)[is_number]) <= 1).all()
 
 
-@pytest.mark.matrix("op.name", share=3)
+@pytest.mark.matrix("op.name", share=5)
 @pytest.mark.parametrize(("op", "signature"), OF_FLOATS, ids=named(OF_FLOATS))
 def test_special_values_are_those_of_the_exact_contract(op, signature):
     parameters = {p.name: 1.5 for p in op.parameters if p.is_required}
@@ -136,7 +136,7 @@ def test_arithmetic_that_keeps_its_digits_is_that_of_float32(name):
     assert cancels.fast.program(signature) == cancels.exact.program(signature)
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("op", OPERATORS.values(), ids=OPERATORS)
 def test_types_and_formulas_that_gain_nothing_are_exact(op):
     """The same computation is the same machine code."""
@@ -147,7 +147,7 @@ def test_types_and_formulas_that_gain_nothing_are_exact(op):
             assert op.fast.program(signature) == op.exact.program(signature)
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_no_fast_program_costs_more_than_the_exact_one():
     """sparsemax had a program of its own that took twice the time, for the same bits."""
     differ = 0
@@ -196,7 +196,7 @@ for name, parameters, _ in BOUNDS:
 """
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v4"])
 def test_bits_are_the_same_on_every_target(target):
     from ogive.backends.target import TARGETS, host_target

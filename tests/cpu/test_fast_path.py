@@ -86,7 +86,7 @@ def parameter_values():
                 yield pytest.param(program, values, value, id=f"{op.name}-{value}")
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize(("program", "parameters", "value"), list(parameter_values()))
 def test_it_makes_no_difference(program, parameters, value):
     x = inputs()
@@ -125,7 +125,7 @@ def halves():
     return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize(
     "names",
     [
@@ -168,7 +168,7 @@ def test_fused_programs_compute_what_their_steps_do(names):
         assert_same_bits(fused(x), result, x)
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("alpha", [1.0, -0.75, 1e-30, 30.0, 1e30])
 @pytest.mark.parametrize("names", [("celu", "tanh"), ("sigmoid", "celu"), ("tanh", "scaled_tanh"), ("relu", "swish")])
 def test_parameters_of_later_steps_decide_too(names, alpha):
@@ -213,7 +213,7 @@ def test_long_chains_have_one_path():
 STEPS = ["relu", "abs", "neg", "exp", "log", "sqrt", "tanh", "sigmoid", "celu", "elu", "hard_sigmoid", "sin", "atan"]
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=30, deadline=None)
 @given(data=st.data(), alpha=st.sampled_from([1.0, -2.5, 1e-20, 1e30]))
 def test_any_chain(data: st.DataObject, alpha: float) -> None:
@@ -229,7 +229,7 @@ def test_rows_have_none():
     assert ogive.softmax.program(signature).fast_path is None
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize(
     "root",
     [

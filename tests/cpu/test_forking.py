@@ -43,7 +43,7 @@ def run(code):
     return completed.returncode, completed.stdout.strip(), completed.stderr.strip()
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_children_compile_though_another_thread_was_compiling():
     code = """
 x = np.linspace(-4, 4, 64, dtype=np.float32)
@@ -238,7 +238,7 @@ print(statuses([child]))
     assert run(code) == (0, "[0]", "")
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_children_load_and_run_models_though_another_thread_did():
     pytest.importorskip("onnx", reason="the models are ONNX's")
     code = """
@@ -300,7 +300,7 @@ def locks_are_free():
 """
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_ctrl_c_during_a_fork_is_neither_lost_nor_leaves_a_lock():
     """A signal that comes while the system forks is handled by the first Python instruction after it."""
     code = """
@@ -530,7 +530,7 @@ print(first, len(compiled) > first, all(compiled), row.retried + row.repaired > 
     assert run(code) == (0, "1 True True True", "")
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("in_place", [False, True], ids=["", "in place"])
 @pytest.mark.parametrize("number", ["87.5", "0.7", "-3e-39"])
 def test_workers_leave_undecided_elements_to_the_caller_until_there_is_code(number, in_place):

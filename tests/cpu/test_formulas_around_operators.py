@@ -50,7 +50,7 @@ def wrong(name: str, form: str, kind: str, results: Any) -> Iterator[str]:
             yield f"{form} of {name}({x}) is {found}, and not {float(right.value)}"
 
 
-@pytest.mark.matrix("name", share=8)
+@pytest.mark.matrix("name", share=12)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", list(operators()))
 def test_the_formula_is_right(name: str, kind: str) -> None:
@@ -68,7 +68,7 @@ def test_what_is_known_to_be_wrong_is(name: str, form: str, kind: str) -> None:
         assert found, f"{form} of {name} in {kind} has become right: take its entry out of KNOWN"
 
 
-@pytest.mark.matrix("name", share=3)
+@pytest.mark.matrix("name", share=5)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", list(operators()))

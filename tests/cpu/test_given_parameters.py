@@ -28,7 +28,7 @@ CALLS: dict[str, dict[str, float]] = {
 X = np.random.default_rng(0).normal(0, 3, 3000)
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("name", CALLS)
 def test_direct_calls_formulas_and_derivatives(name: str, kind: str) -> None:

@@ -52,7 +52,7 @@ def results(root: Expression, kind: ElementType, tensors: list[np.ndarray], alph
     return found.view(f"u{kind.itemsize}")
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("seed", range(EXAMPLES))
 def test_guards_change_no_result(seed: int) -> None:
     generator = np.random.default_rng(1000 + seed)
@@ -77,7 +77,7 @@ def far(x: Any) -> Any:
     return (x - np.tanh(x)) / x**3
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("guard", GUARDS)
 @pytest.mark.parametrize("formula", [third, far])
 def test_guards_keep_the_third_level(guard: str, formula: Callable[[Any], Any]) -> None:
@@ -108,7 +108,7 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("dtype", NUMPY)
 def test_questions_are_answered_for_the_stored_number(dtype: str) -> None:
     kind = NUMPY[dtype]

@@ -56,7 +56,7 @@ def values(dtype):
         return np.concatenate([SPECIAL, *ordinary]).astype(dtype)
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32], ids=lambda t: t.__name__)
 @pytest.mark.parametrize("name", FORMULAS)
 def test_the_bits_are_those_of_the_formula_itself(name, dtype):
@@ -104,7 +104,7 @@ def test_no_element_of_ordinary_data_is_left_to_enclosures(name, width, monkeypa
     assert len(asked) <= 20, asked[:5]
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("name", FORMULAS)
 def test_float64_keeps_its_digits(name):
     x = np.random.default_rng(3).normal(0, 6, 100)

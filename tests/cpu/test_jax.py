@@ -131,7 +131,7 @@ def test_numbers_and_arrays_as_parameters():
     assert ogive.jax.leaky_relu(jnp.int32([-2]), alpha=jnp.float32(0.5)).tolist() == [-1.0]
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_gradients_of_parameters():
     mine = jax.grad(lambda alpha: ogive.jax.celu(X, alpha=alpha).sum())(1.5)
     theirs = jax.grad(lambda alpha: jax.nn.celu(X, alpha).sum())(1.5)
@@ -163,14 +163,14 @@ SMOOTH = {
 }  # fmt: skip
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=12)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_derivatives_to_order_two(name, x64):
     points = [jnp.asarray(np.array([-1.0, 0.5, 1.0]) + p, jnp.float64) for p in SMOOTH[name]]
     check_grads(getattr(ogive.jax, name), points, order=2, modes=("fwd", "rev"))
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_derivatives_of_rows_to_order_two(name, x64):
     x = jnp.asarray(np.random.default_rng(0).normal(size=(3, 5)))
@@ -178,7 +178,7 @@ def test_derivatives_of_rows_to_order_two(name, x64):
     check_grads(jax.vmap(getattr(ogive.jax, name)), (x,), order=2, modes=("fwd", "rev"))
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_rows_of_one_number(x64):
     x = np.random.default_rng(0).normal(size=(3, 4, 5))
     for axis in (-1, 0, (0, 2), None):
@@ -203,7 +203,7 @@ def test_rows_of_one_number(x64):
         function(jnp.zeros((2, 0)), power=jnp.asarray(2.0))
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_own_rows_have_derivatives(x64):
     from ogive.formula import row_sum
 
@@ -315,7 +315,7 @@ def test_there_is_no_other_name():
     assert set(OPERATORS) < set(dir(ogive.jax))
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_programs_of_other_processes_are_refused_until_they_are_traced(tmp_path):
     """jax.export: the number of a kernel means the same in every process, but the process must know it."""
     make = f"""
@@ -341,7 +341,7 @@ assert np.asarray(program.call(x)).tobytes() == ogive.mish(x).tobytes()
         subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_derivatives_are_products_that_are_rounded_once(dtype):
     rng = np.random.default_rng(3)
@@ -369,7 +369,7 @@ def test_masked_rows():
     assert (np.asarray(gradient)[~mask] == 0).all()
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_arrays_that_are_cut_over_devices_stay_cut():
     """Another process: the number of devices is fixed where JAX starts."""
     code = """
@@ -424,7 +424,7 @@ SHARDED = {
 }
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=12)
 @pytest.mark.parametrize("label", SHARDED)
 def test_derivatives_within_shard_map(label):
     """JAX checks there over which axes of the mesh results vary; a mesh of one device is enough for that."""

@@ -18,7 +18,7 @@ def available_memory():
         return 0
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.skipif(available_memory() < 6 * 2**30, reason="needs 6 GiB of free memory")
 def test_more_than_two_to_the_31_elements():
     x = np.zeros(ELEMENTS, np.int8)

@@ -26,7 +26,7 @@ def strided(array, step, offset=0, guard=None):
     return memory, view
 
 
-@pytest.mark.matrix("op.name", share=2)
+@pytest.mark.matrix("op.name", share=3)
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
 def test_layout_never_changes_bits(op, signature):
     arrays = operands(signature, 4200)
@@ -48,7 +48,7 @@ def test_layout_never_changes_bits(op, signature):
         assert_same_bits(memory, before)  # nothing was written between the elements
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize(("op", "signature"), LOOPS, ids=LOOP_IDS)
 def test_every_element_alone(op, signature):
     arrays = operands(signature, 50)
@@ -74,7 +74,7 @@ def test_in_place(op, signature):
         assert_same_bits(first.copy(), expected)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize(("op", "signature"), LOOPS, ids=LOOP_IDS)
 def test_threads_never_change_bits(op, signature, threads):
     arrays = [np.resize(a, 400_003) for a in operands(signature, 3000)]
@@ -169,7 +169,7 @@ def test_reduce_and_accumulate_are_sequential():
     assert totals.tolist() == [1, 5, 4]
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("offset", [0, 1, 5, 15, 16])
 @pytest.mark.parametrize("kind", ["float32", "int8"])
 def test_results_larger_than_the_caches_have_the_same_bits(kind, offset, threads):
@@ -187,7 +187,7 @@ def test_results_larger_than_the_caches_have_the_same_bits(kind, offset, threads
         assert (memory[offset + count :] == 99).all()
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=12)
 @pytest.mark.parametrize("offset", [0, 1, 16, 21])
 @pytest.mark.parametrize("width", [1040, 1088, 1104, 4096, 4100])
 def test_broadcast_results_larger_than_the_caches_have_the_same_bits(width, offset, threads):

@@ -168,7 +168,7 @@ def sizes_and_peak(done):
     return tuple(map(float, re.search(last, done.stdout).groups()))
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_an_array_larger_than_the_memory_for_it(tmp_path):
     zarr = pytest.importorskip("zarr", reason="Zarr is not installed")
     source, target = tmp_path / "source.zarr", tmp_path / "target.zarr"
@@ -180,7 +180,7 @@ def test_an_array_larger_than_the_memory_for_it(tmp_path):
     assert y[part].tobytes() == ogive.gelu(x[part]).tobytes()
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_large_chunks_that_are_stored_as_they_are(tmp_path, monkeypatch, capsys):
     """Two of these 10 chunks at once would take more than the memory; less memory is refused."""
     zarr = pytest.importorskip("zarr", reason="Zarr is not installed")

@@ -30,7 +30,7 @@ def test_there_are_functions():
     assert len(FUNCTIONS) > 400
 
 
-@pytest.mark.matrix("name", share=2)
+@pytest.mark.matrix("name", share=3)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("name", HARD)
 def test_what_levels_decide_is_right(name, dtype):
@@ -47,7 +47,7 @@ def test_what_levels_decide_of_all_functions_is_right(name, dtype):
     judge(name, dtype)
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("function", [np.sin, np.tan, np.arcsin, np.arctanh, np.tanh])
 def test_functions_of_a_computed_zero_keep_its_sign(function, dtype):
@@ -66,7 +66,7 @@ def test_what_may_be_zero_by_zero_is_looked_at_closely():
     np.testing.assert_array_equal(found, [np.inf, np.nan, -np.inf, np.inf])
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("name", ["gelu", "swish", "mish", "serf"])
 def test_slopes_of_gates_are_one_at_infinity_and_more_before(name):
     """A product with them that is a tie shows it, of either sign, and inside a magnitude or a choice."""

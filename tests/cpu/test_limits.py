@@ -43,7 +43,7 @@ def many(kind):
     return np.concatenate([special_values(kind), random_values(kind, 1_000_000)])
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("kind", FLOATS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("name", RANGES)
 def test_results_stay_within_the_range(name, kind):

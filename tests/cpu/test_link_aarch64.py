@@ -150,7 +150,7 @@ def results(tmp_path_factory, request):
     return results
 
 
-@pytest.mark.matrix("op.name", share=3)
+@pytest.mark.matrix("op.name", share=5)
 @pytest.mark.parametrize(("op", "signature"), ALL.values(), ids=ALL)
 def test_the_bits_of_this_machine(op, signature, results, request):
     found, is_open = results[request.node.callspec.id]

@@ -154,7 +154,7 @@ def in_a_small_thread(kib, **environment):
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=3)
 @pytest.mark.skipif(not sys.platform.startswith(("linux", "darwin")), reason="stacks of POSIX threads")
 @pytest.mark.parametrize("kib", [128, 256])
 def test_a_thread_with_a_small_stack_compiles(kib):

@@ -742,7 +742,7 @@ def test_an_operator_goes_with_all_that_it_holds(use):
     assert [reference() for reference in watched] == [None, None]
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_many_operators_take_no_more_memory_than_a_few():
     """The memory left of one operator with an array of 8 MiB is less than 16 KiB."""
 
@@ -760,7 +760,7 @@ def test_many_operators_take_no_more_memory_than_a_few():
         tracemalloc.stop()
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("call_before", [False, True])
 def test_a_bound_ufunc_outlives_its_operator(call_before):
     """Other element types are compiled when they are first needed: then, too, the formula is there."""

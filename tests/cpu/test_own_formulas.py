@@ -166,7 +166,7 @@ def in_numpy(formula: Formula, *arrays: np.ndarray) -> np.ndarray:
     return np.asarray(formula(*arrays)).astype(np.float64)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
 @pytest.mark.parametrize("name", OF_ONE)
 def test_of_one(name):
@@ -177,7 +177,7 @@ def test_of_one(name):
     assert off_by(got, wanted)[worst] <= 2, (POINTS[worst], got[worst], wanted[worst])
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
 @pytest.mark.parametrize("name", OF_TWO)
 def test_of_two(name):
@@ -188,7 +188,7 @@ def test_of_two(name):
     assert off_by(got, wanted)[worst] <= 2, (PAIRS[0][worst], PAIRS[1][worst], got[worst], wanted[worst])
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
 @pytest.mark.parametrize("name", [*OF_ONE, *OF_TWO])
 def test_in_float32(name):

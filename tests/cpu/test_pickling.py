@@ -345,7 +345,7 @@ def test_cloudpickle():
     assert same_bits(pickle.loads(by_closure)(X), space.leaky(X) + 1)
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_bound_ufunc_outlives_its_operator():
     def make():
         return operator(lambda x, *, a=1.0: a * x).bind(a=3.0)
@@ -356,7 +356,7 @@ def test_a_bound_ufunc_outlives_its_operator():
     assert bound(2.0) == 6
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_operators_are_freed():
     def make():
         op = operator(lambda x, *, a=1.0: a * x)

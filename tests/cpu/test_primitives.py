@@ -180,7 +180,7 @@ def evaluate(root, values):
     return done[root]
 
 
-@pytest.mark.matrix("op.name", share=3)
+@pytest.mark.matrix("op.name", share=5)
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
 def test_compiled_code_is_what_the_interpreter_says(op, signature):
     required = {p.name: 0.75 for p in op.parameters if p.is_required}

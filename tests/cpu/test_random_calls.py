@@ -92,7 +92,7 @@ def plain_value(parameter, value):
     return value if parameter.choices else float(value)
 
 
-@pytest.mark.matrix("name", share=3)
+@pytest.mark.matrix("name", share=5)
 @pytest.mark.parametrize("name", OF_ONE_SHAPE)
 def test_right_calls(name):
     @examples(6, 0.6 / len(OPERATORS))
@@ -140,7 +140,7 @@ def check_call(call):
     assert not problem, problem
 
 
-@pytest.mark.matrix("name", share=3)
+@pytest.mark.matrix("name", share=5)
 @pytest.mark.parametrize("name", OF_ONE_SHAPE)
 def test_wrong_calls(name):
     @examples(8, 0.4 / len(OPERATORS))
@@ -269,6 +269,6 @@ class Sequences(RuleBasedStateMachine):
         )
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_sequences_of_calls_copies_and_threads():
     run_state_machine_as_test(Sequences, settings=examples(25, 0.01, stateful_step_count=25))

@@ -74,13 +74,13 @@ def wrong_results(root: Expression, kind: ElementType, tensors: Sequence[np.ndar
 FOUND = (327, 411, 619, 789, 883, 895, 958, 1095, 1544, 1589, 1926, 1987)
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("seed", FOUND)
 def test_formulas_that_were_wrong_once_are_right(seed: int) -> None:
     test_random_formulas_are_correctly_rounded(seed)
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("seed", range(EXAMPLES))
 def test_random_formulas_are_correctly_rounded(seed: int) -> None:
     generator = np.random.default_rng(1000 + seed)
@@ -91,7 +91,7 @@ def test_random_formulas_are_correctly_rounded(seed: int) -> None:
         assert wrong_results(root, kind, operands(kind, generator, 1000), alpha) == [], str(root)
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", WRITTEN)
 def test_written_formulas_are_correctly_rounded(name: str, dtype: str) -> None:
@@ -113,7 +113,7 @@ SIGNS_OF_ZERO = {
 }
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", SIGNS_OF_ZERO)
 def test_zeros_of_products_have_the_signs_of_what_has_underflowed(name: str, dtype: str) -> None:

@@ -87,7 +87,7 @@ def test_layouts_give_the_same_bits(dtype):
             assert ogive.logsumexp(np.tile(x, (50, 1))).tobytes() == np.tile(expected, 50).tobytes()
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("width", [0.01, 0.5, 4.0, 30.0])
 def test_results_are_correctly_rounded(dtype, width):

@@ -65,7 +65,7 @@ def hard_rows(kind, rng):
     yield -np.zeros(5)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("name", RATIONAL + OTHERS)
 def test_hard_rows(name, kind):
@@ -85,7 +85,7 @@ def test_hard_rows(name, kind):
     assert not wrong
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("kind", TYPES)
 def test_sums_and_means_of_many_rows(kind):
     """Sums of 4,000 rows, against `math.fsum` and fractions."""
@@ -107,7 +107,7 @@ def _rounded(value, kind):
     return float(round(value / Fraction(2) ** exponent) * Fraction(2) ** exponent)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("length", [16_384, 16_385, 50_000])
 def test_long_rows_that_cancel(length):
     rng = np.random.default_rng(length)

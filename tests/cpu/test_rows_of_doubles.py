@@ -291,7 +291,7 @@ def test_rows_at_the_ends_of_the_range(name, length):
     assert not wrong_results(name, rows_at_the_ends(rng, length), rng)
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("length", [1, 5, 70])
 @pytest.mark.parametrize("name", OF_MASKED_ROWS)
 def test_rows_in_which_something_is_left_out(name, length):

@@ -70,7 +70,7 @@ def compute_in_float64(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(exact, name, lambda *_: None)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize(("op", "kind", "values"), CASES, ids=IDS)
 def test_all_inputs_have_the_bits_of_float64(
     op: Operator, kind: str, values: dict[str, Any], monkeypatch: pytest.MonkeyPatch

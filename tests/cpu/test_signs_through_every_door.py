@@ -148,7 +148,7 @@ def test_a_formula_around_an_operator_is_right(name: str) -> None:
     assert_same_bits(op(X), right, X)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("name", RIGHT)
 @pytest.mark.parametrize("door", DOORS, ids=lambda d: d.__name__)
 def test_every_door_gives_the_same_bits(door: Callable[[Any, Path], np.ndarray], name: str, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def _with_numbers() -> list[Operator]:
     return [op for op in found if any(s.inputs[0].name == "float32" for s in op.signatures)]
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("op", _with_numbers(), ids=str)
 def test_results_are_correctly_rounded(op: Operator) -> None:
     kind, names = ELEMENT_TYPES["float32"], [p.name for p in op.numeric_parameters]

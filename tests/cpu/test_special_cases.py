@@ -45,7 +45,7 @@ def number(text, dtype):
     return dtype.type(float(text))
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("op", STATED, ids=lambda op: op.name)
 def test_stated_cases_hold(op):
     for fixed, value, expected in statements(op):
@@ -88,7 +88,7 @@ def test_kinks_and_signs_of_parameters_are_stated():
         assert any(fixed.get(parameter, "").startswith("-") for fixed, _, _ in statements(OPERATORS[name])), name
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_nan_is_canonical():
     payloads = np.array([0x7F800001, 0x7FC12345, 0xFFC00000, 0xFFFFFFFF], dtype=np.uint32).view(np.float32)
     for op in OPERATORS.values():

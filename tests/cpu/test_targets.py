@@ -53,7 +53,7 @@ def test_there_is_something_to_compare():
     assert CASES
 
 
-@pytest.mark.matrix("op.name", share=3)
+@pytest.mark.matrix("op.name", share=5)
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda t: t.name)
 @pytest.mark.parametrize(("op", "signature"), CASES + OF_ROWS, ids=named(CASES + OF_ROWS))
 def test_every_target_compiles_and_links(op, signature, target):
@@ -224,7 +224,7 @@ def test_every_target_has_a_row():
     assert TUNINGS.keys() == TARGETS.keys()
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_no_threshold_decides_a_bit(monkeypatch, name, dtype, other):

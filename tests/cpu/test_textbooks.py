@@ -26,7 +26,7 @@ def test_there_are_formulas_enough() -> None:
     assert len(TEXTBOOKS) >= 70
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("place", range(len(TEXTBOOKS)), ids=list(TEXTBOOKS))
 def test_textbooks_are_right(place: int) -> None:
     """Each in one type, and every other one in a guard."""

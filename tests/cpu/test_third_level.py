@@ -45,7 +45,7 @@ def test_there_are_operators():
     assert len(OPERATORS_OF_FLOATS) > 90
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize(("op", "operands"), OPERATORS_OF_FLOATS, ids=lambda value: getattr(value, "name", None))
 def test_next_to_nothing_is_left(op, operands, asked):
     """For all magnitudes up to 3 %: beyond 60, 1.5 log(1 + exp(x)) may be a tie and next to nothing more."""
@@ -95,7 +95,7 @@ def test_tiny_numbers_are_decided_as_enclosures_do(name, parameters):
     assert leading_of(root, named, (SINGLE, SINGLE)) is not None
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("op", [ogive.vjp(ogive.silu), ogive.vjp(ogive.squareplus), ogive.grad(ogive.swiglu)])
 def test_tiny_numbers_beside_factors_are_decided_at_once(op, dtype, asked):

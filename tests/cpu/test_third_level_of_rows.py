@@ -101,7 +101,7 @@ def test_there_are_operators():
     assert len(FAMILIES) >= 14
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("name", ALL)
 def test_next_to_nothing_is_left_of_any_family(name, asked, monkeypatch):
     monkeypatch.setitem(FAMILIES, "with NaN", with_nan)
@@ -115,7 +115,7 @@ def test_next_to_nothing_is_left_of_any_family(name, asked, monkeypatch):
     assert not left, f"{name} leaves elements of {ROWS * LENGTH}: {left}"
 
 
-@pytest.mark.matrix("name", share=2)
+@pytest.mark.matrix("name", share=3)
 @pytest.mark.parametrize(("name", "family"), [(name, family) for name in ALL for family in FAMILIES])
 def test_they_are_what_enclosures_say(name, family, request):
     if (name, family) in OTHER_ZEROS:

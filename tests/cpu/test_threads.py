@@ -68,7 +68,7 @@ def test_a_long_call_lets_other_threads_run(threads, operands):
         assert not others_ran_during(lambda: None)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.skipif(not hasattr(signal, "sigwait"), reason="this system has no masks of signals")
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGINT", "SIGUSR1", "SIGALRM", "SIGCHLD"])
 def test_workers_leave_signals_to_the_program(number):

@@ -40,7 +40,7 @@ def data(dtype):
     return np.concatenate([special, whole, halves, large, rng.normal(0, 4, 60)]).astype(dtype)
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32], ids=lambda t: t.__name__)
 @pytest.mark.parametrize("name", FORMULAS)
 def test_sums_beside_ties_are_right_and_decided_in_the_kernel(name, dtype, monkeypatch):
@@ -104,7 +104,7 @@ NOT_NUMBERS = {
 }
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("name", NOT_NUMBERS)
 def test_a_number_that_is_chosen_beside_nan_keeps_its_bound(name):
     """``where(a < nan, nan, a)`` is a: results beside ties, and comparisons that enclosures decide."""

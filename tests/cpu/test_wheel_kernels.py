@@ -110,7 +110,7 @@ def test_the_same_sources_make_the_same_bytes(made):
 EVERY_BIT = os.environ.get("OGIVE_EVERY_BIT", "") == "1"
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_no_bit_of_a_pack_can_change_what_is_loaded(installed, made):
     """Each kernel is as it was, or it is not there and is compiled anew. Nothing is raised."""
     identities = [identity for formula in formulas() for identity in levels(formula)]

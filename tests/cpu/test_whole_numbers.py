@@ -143,7 +143,7 @@ OF_COMPUTED = {
 }
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("kind", ["float32", "float64"])
 @pytest.mark.parametrize("name", OF_COMPUTED)
 def test_remainders_of_computed_numbers(name: str, kind: str) -> None:
@@ -209,6 +209,7 @@ def test_remainders_of_long_quotients_need_no_enclosures(asked: Any) -> None:
 NEXT_TO_MINUS_ONE = [np.tanh, ogive.erf, np.expm1, ogive.scaled_tanh, ogive.elu, lambda x: -ogive.sigmoid(-x)]
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 @pytest.mark.parametrize("rounded", [np.ceil, np.trunc])
 def test_what_lies_next_to_minus_one_becomes_minus_zero(rounded, dtype):

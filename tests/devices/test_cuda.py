@@ -527,7 +527,7 @@ def test_machine_code_is_kept_on_disk(there, stub, monkeypatch, tmp_path):
     assert compiled == 100  # the second time nothing was
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_models_and_directml(there):
     from onnx import parser
 
@@ -551,7 +551,7 @@ def test_models_and_directml(there):
         ogive.device("cuda:7")
 
 
-@pytest.mark.matrix(share=8, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_tensors_of_torch(there, stub, monkeypatch):
     """Tensors of the host behind the stub, with autograd: their pointers go to kernels, on torch's current stream."""
     torch = pytest.importorskip("torch", reason="not installed: torch")

@@ -275,7 +275,7 @@ def test_operands_of_several_dimensions_that_cannot_become_one(queue):
     assert_same(found, ogive.hypot(a[::2, ::-1, 1:9:3], b[1::2, :, 9:1:-3]))
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize(
     ("types", "number"),
     [

@@ -42,7 +42,7 @@ numbers = st.one_of(
 )
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 200) | st.sampled_from([32, 64, 128]), numbers, numbers | st.none())
 @example(40, 16, 24)

@@ -287,7 +287,7 @@ def test_names_that_several_edges_have_name_none():
     assert_same_bits(compiled.dispatch({0: a, 1: b})[0], ogive.add(a, b))
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_long_chains_that_cannot_be_fused():
     """300 kernels, and two places suffice."""
     flat, turned = tensor("FLOAT32", (3, 8)), tensor("FLOAT32", (3, 8), Strides=(1, 3))
@@ -541,7 +541,7 @@ def random_graphs(draw):
     return made, [a if i in read else None for i, a in enumerate(arrays)], [values_of[o] for o in order]
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=150, deadline=None)
 @given(random_graphs())
 def test_any_graph_has_the_bits_of_running_node_by_node(case):
@@ -762,7 +762,7 @@ numbers = st.one_of(small, small, small, st.just(2**32 - 1))
 edges = st.lists(st.tuples(numbers, numbers, numbers, numbers), max_size=8)
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.sampled_from(["relu", "add", "constant", "half"]), max_size=5), edges, edges, edges, numbers, numbers

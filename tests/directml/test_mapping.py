@@ -204,7 +204,7 @@ def test_the_sign_of_nan_is_zero():
 INTEGERS = ["INT8", "INT16", "INT32", "UINT8", "UINT16", "UINT32"]
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("kind", INTEGERS)
 @pytest.mark.parametrize("exponents", ["FLOAT32", "FLOAT16"])
 def test_powers_of_integers_that_are_integers_are_exact(kind, exponents):

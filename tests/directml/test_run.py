@@ -107,7 +107,7 @@ OPTIONAL = [(n, t) for n in OPERATORS for t in inputs(n) if row(n, "6_4")[t].get
 assert len(OPTIONAL) == 5
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(("name", "t"), OPTIONAL)
 def test_tensors_that_are_left_out_are_zero(name, t):
     choices = [types for other, types in RUNNABLE if other == name]
@@ -165,7 +165,7 @@ def composed(op, choices):
     return ogive.Operator(formula, lambda n: op.signatures, infinite)
 
 
-@pytest.mark.matrix("name", share=3)
+@pytest.mark.matrix("name", share=5)
 @pytest.mark.parametrize(("name", "types"), SCALED, ids=[i for c, i in zip(RUNNABLE, IDS, strict=True) if c in SCALED])
 def test_scale_bias(name, types):
     """Integers: rounded first. Floats: one formula, rounded once."""
@@ -208,7 +208,7 @@ FUSABLE = [
 assert FUSABLE
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("kind", ["FLOAT32", "FLOAT16"])
 @pytest.mark.parametrize("name", FUSABLE)
 def test_fused_activations(name, kind):
@@ -256,7 +256,7 @@ def placed(draw):
     return make(name, types=dict(types), sizes=sizes, descs=descs, **extra), draw(st.integers(0, 2**31))
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=125, deadline=None)
 @given(placed())
 def test_layouts_offsets_and_guards(case):
@@ -416,7 +416,7 @@ def test_both_inputs_in_place(name):
 # ---- threads
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("name", list(NAMES)[:4])
 def test_compiled_operators_run_from_several_threads(name):
     desc = make(name, types=dict(NAMES[name]), sizes=(64, 64))

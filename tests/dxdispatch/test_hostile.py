@@ -404,7 +404,7 @@ def outcome(folder, text):
         return str(error)
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(model=mutated())
 def test_any_model_runs_or_is_refused(tmp_path, model):

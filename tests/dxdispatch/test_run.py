@@ -27,7 +27,7 @@ def test_a_small_model(tmp_path):
     assert lines[3:] == ["Resource 'y': 1, 2, -2"]
 
 
-@pytest.mark.matrix("name", share=2)
+@pytest.mark.matrix("name", share=3)
 @pytest.mark.parametrize("compile_type", ["DmlCompileOp", "DmlCompileGraph"])
 @pytest.mark.parametrize("name", NAMES)
 def test_every_operator_computes_what_its_directml_object_computes(tmp_path, name, compile_type):

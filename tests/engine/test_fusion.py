@@ -152,7 +152,7 @@ def graphs(draw):
     ]
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=150, deadline=None)
 @given(graphs(), st.integers(1, 40))
 def test_groups_are_an_order_of_computation(vertices, largest):

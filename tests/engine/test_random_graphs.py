@@ -287,7 +287,7 @@ def some_arrays(inputs, seed):
     return made
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(
     max_examples=int(ASKED) if ASKED else 60,
     derandomize=not ASKED,

@@ -40,7 +40,7 @@ def exact(name, row):
     return sums[name]()
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=12)
 @pytest.mark.parametrize("name", ["sum", "mean", "l1", "sum_square", "l2", "max", "min"])
 @pytest.mark.parametrize("kind", FLOATS, ids=lambda k: k.name)
 @pytest.mark.parametrize("length", LENGTHS)
@@ -162,7 +162,7 @@ OF_COLUMNS = [(name, kind) for name in REDUCTIONS for kind in FLOATS]
 OF_COLUMNS += [(name, element_type(kind)) for name in ("sum", "product", "max", "mean") for kind in ("int32", "uint64")]
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize(("name", "kind"), OF_COLUMNS, ids=str)
 def test_columns_have_the_bits_of_rows(name, kind):
     """Sums of the first column are odd integers and their halves, which lie on ties of short types."""
@@ -201,7 +201,7 @@ WHOLE = {
 }
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("kind", INTEGERS, ids=lambda k: k.name)
 def test_integers_are_exact_and_wrap_around(name, kind):

@@ -59,7 +59,7 @@ def operands(kind, shape):
     return [generator.standard_normal(shape).astype(kind.numpy) for shape in shapes]
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("kind", FLOATS, ids=lambda k: k.name)
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda t: t.name)
 def test_fusing_changes_no_bit_on_any_target(kind, target):
@@ -92,7 +92,7 @@ def test_layouts_and_threads_change_no_bit(kind, threads):
                     assert_same_bits(got.copy(), wanted)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda t: t.name)
 @pytest.mark.parametrize("kind", FLOATS, ids=lambda k: k.name)
 def test_every_target_compiles_and_links(kind, target):

@@ -35,7 +35,7 @@ def elements(kind, case, generator):
 CASES = ["normal", "mean 1e4", "any magnitude", "cancelling", "integers", "near 1", "one number", "ends of the range"]
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("case", [*CASES, "subnormal"])
 @pytest.mark.parametrize("operation", ["sum", "product"])

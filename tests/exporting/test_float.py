@@ -34,7 +34,7 @@ def numbers():
     )
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize(("operator", "bound"), BOUNDS.items())
 def test_errors(operator, bound):
     x, op = numbers(), getattr(ogive, operator)

@@ -178,7 +178,7 @@ def less_the_mean(x):
     return x - row_sum(x) / row_count(x)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.skipif(not IS_LINUX, reason="loads a library of Linux")
 @pytest.mark.parametrize("op", [shares_of_product, ogive.sparsemax, less_the_mean], ids=lambda op: op.name)
 def test_long_rows_have_the_bits_of_the_runtime(tmp_path, op):

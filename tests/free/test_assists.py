@@ -52,19 +52,19 @@ def found_in(op, signature, name):
     return found
 
 
-@pytest.mark.matrix("op.name", share=3)
+@pytest.mark.matrix("op.name", share=5)
 @pytest.mark.parametrize(("op", "signature"), FLOATS, ids=FLOAT_IDS)
 def test_operators_take_none(op, signature):
     assert found_in(op, signature, op.name) == []
 
 
-@pytest.mark.matrix("op.name", share=6)
+@pytest.mark.matrix("op.name", share=9)
 @pytest.mark.parametrize(("op", "signature"), FLOATS, ids=FLOAT_IDS)
 def test_fast_operators_take_none(op, signature):
     assert found_in(op.fast, signature, f"fast {op.name}") == []
 
 
-@pytest.mark.matrix("op.name", share=8)
+@pytest.mark.matrix("op.name", share=12)
 @pytest.mark.parametrize("contract", ["exact", "fast"])
 @pytest.mark.parametrize(("op", "signature"), FLOATS, ids=FLOAT_IDS)
 def test_derivatives_take_none(op, signature, contract):
@@ -94,7 +94,7 @@ def found_in_formula(root, kind):
     return found
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_formulas_take_none(seed, dtype):
@@ -102,7 +102,7 @@ def test_random_formulas_take_none(seed, dtype):
     assert found_in_formula(root, ELEMENT_TYPES[dtype]) == []
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", WRITTEN)
 def test_written_formulas_take_none(name, dtype):

@@ -177,7 +177,7 @@ def chain(step, length):
     return formula
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
 @pytest.mark.parametrize(
     "step",
@@ -203,7 +203,7 @@ def test_rows_are_lowered_in_proportion_too(step, monkeypatch):
     assert 0 < short < long < 2.6 * short
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
 def test_long_formulas_need_no_stack(kind):
     """Choices of choices, and conditions of conditions, 1,000 deep."""

@@ -93,7 +93,7 @@ def test_stages_of_rows_are_well_formed(op, signature):
     verify_program(program)
 
 
-@pytest.mark.matrix("op.name", share=2)
+@pytest.mark.matrix("op.name", share=3)
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
 def test_passes_keep_graphs_well_formed(op, signature):
     integers = not any(t.is_float for t in signature.inputs)

@@ -26,7 +26,7 @@ def test_every_version_and_type_of_onnx_is_looked_at():
     assert wanted <= found
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("number", range(0, len(SPECIFICATIONS), STEP))
 def test_ogive_against_golden_data(number):
     label, spec, why = SPECIFICATIONS[number]

@@ -22,7 +22,7 @@ def steps(kind, *functions):
     return [lambda *x, f=f: f(*(v.astype(np.float64) for v in x)).astype(kind) for f in functions]
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_each_step_is_rounded(kind):
     a, b = numbers(kind)
@@ -40,7 +40,7 @@ def test_each_step_is_rounded(kind):
     assert not np.array_equal(gated("swiglu", a, b, rounding="gate"), gated("swiglu", a, b))
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("rounding", ["gate", "body"])
 @pytest.mark.parametrize(("name", "parameters"), [("swiglu", {"alpha": 1.702}), ("geglu", {"approximate": "tanh"})])

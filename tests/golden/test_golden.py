@@ -282,7 +282,7 @@ def test_webnn_reductions_drop_the_axis_of_the_row(tmp_path):
 # ---- the command
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_command(tmp_path):
     runner = CliRunner()
     arguments = ["leaky_relu", "--dtype", "float16", "--every-regime", "--format", "csv", "--output", str(tmp_path)]

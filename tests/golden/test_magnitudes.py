@@ -79,7 +79,7 @@ FORMULAS = {
 }
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
 @pytest.mark.parametrize("name", FORMULAS)
 def test_results_are_those_of_enclosures(name, dtype):

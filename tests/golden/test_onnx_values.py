@@ -83,7 +83,7 @@ def test_files_run_in_onnxruntime_the_reference_and_ogive(tmp_path, row):
             assert _same(run(given), right), name
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning:onnx")
 def test_onnx_own_runner(tmp_path):
     """It compares all that are no text: it asks words for their shape."""

@@ -50,7 +50,7 @@ def test_normalisations(operator, dtype):
     assert wrong == 0
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("dtype", CONTEXTS)
 @pytest.mark.parametrize("operator", [*OF_ROWS, *REDUCTIONS])
 def test_the_oracles_agree_on_rows(operator, dtype):

@@ -42,7 +42,7 @@ def test_all_rules_have_families():
     assert set(ROW_FUNCTIONS.values()) == set(ROW_RULES)
 
 
-@pytest.mark.matrix("function", share=3)
+@pytest.mark.matrix("function", share=5)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("function", ROW_FUNCTIONS)
 def test_next_to_nothing_is_left_to_enclosures(function, dtype, asked):
@@ -163,7 +163,7 @@ def test_all_rules_have_definitions():
     assert set(DEFINITIONS) == set(ROW_FUNCTIONS)
 
 
-@pytest.mark.matrix("function", share=3)
+@pytest.mark.matrix("function", share=5)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("function", ROW_FUNCTIONS)
 def test_gradients_are_the_nearest_numbers(function, dtype):

@@ -105,7 +105,7 @@ def total(value):
     return float(np.nansum(np.asarray(value).astype(np.float64)))
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_gradients_sum_up_to_the_derivatives(kind):
     count = 0

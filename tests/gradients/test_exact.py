@@ -171,7 +171,7 @@ def test_every_formula_of_a_derivative_is_the_slope():
     assert not wrong
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=12)
 @pytest.mark.parametrize(("name", "wrt"), PAIRS)
 def test_derivatives_are_right_to_a_unit(name, wrt):
     op = OPERATORS[name]
@@ -265,7 +265,7 @@ LIMITS = {
 }
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("name", LIMITS)
 def test_limits_at_the_infinities(name, dtype):
@@ -300,7 +300,7 @@ def data(beside, mean, deviation, rows=3, length=5):
     return rng.standard_normal(x.shape), [x, *(rng.standard_normal(length) for _ in range(beside))]
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize(("mean", "deviation"), PLACES)
 @pytest.mark.parametrize("name", CASES)
 def test_gradients_beside_torch(name, mean, deviation):
@@ -318,7 +318,7 @@ def test_gradients_beside_torch(name, mean, deviation):
         np.testing.assert_allclose(own, right, rtol=1e-8, atol=1e-8 * max(1, np.abs(right).max()))
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32])
 @pytest.mark.parametrize("name", CASES)
 def test_gradients_of_data_are_rounded_once(name, dtype):

@@ -51,7 +51,7 @@ def units(wanted):
     return np.exp2(np.maximum(np.floor(np.log2(np.abs(wanted) + 1e-300)), -126) - 23)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize(("name", "parameters", "zero", "bound"), BOUNDS, ids=IDS)
 def test_errors_keep_to_the_bound(name, parameters, zero, bound):
     slope, x = ogive.grad(getattr(ogive, name)), samples()
@@ -64,7 +64,7 @@ def test_errors_keep_to_the_bound(name, parameters, zero, bound):
     assert (got != exact).any() == (name not in AS_FAST)  # whether it is the exact kernel
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize(("name", "parameters", "zero", "bound"), BOUNDS, ids=IDS)
 def test_gradients_are_derivatives_times_what_they_are_given(name, parameters, zero, bound):
     operator, x = getattr(ogive, name), samples()
@@ -105,7 +105,7 @@ for name, parameters, *_ in BOUNDS:
 """
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3"])
 def test_bits_are_the_same_on_every_target(target):
     from ogive.backends.target import TARGETS, host_target
@@ -138,7 +138,7 @@ FORMS = {
 }
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_forms_are_found_in_formulas_of_ones_own(form):
     """All are within 8 units but where they cross zero: in no form does the exponential magnify an error."""

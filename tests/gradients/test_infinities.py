@@ -110,7 +110,7 @@ def test_limits(name, wrt, operands, limit):
         assert derivative(*map(dtype, operands)) == limit, dtype
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_largest_numbers(dtype):
     largest = np.finfo(dtype).max
@@ -138,7 +138,7 @@ def test_there_are_operators_of_numbers():
     assert len(OF_NUMBERS) > 100
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize(("name", "wrt"), OF_NUMBERS)
 def test_what_a_derivative_is_far_away_it_is_at_the_infinities(name, wrt):
     """Where it is the same number from 1e150 to 1e300, each operand in turn, the others at ordinary numbers."""
@@ -176,7 +176,7 @@ SIGNS = {
 }
 
 
-@pytest.mark.matrix("name", share=8)
+@pytest.mark.matrix("name", share=12)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
 @pytest.mark.parametrize("name", SIGNS)
 def test_zeros_of_higher_derivatives_have_the_signs_that_they_have_far_out(name, dtype):

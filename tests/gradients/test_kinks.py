@@ -37,7 +37,7 @@ def test_every_operator_with_a_kink_is_in_the_tables():
     assert set(OPERATORS) >= BENT
 
 
-@pytest.mark.matrix("name", share=2)
+@pytest.mark.matrix("name", share=3)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize(("name", "wrt", "point", "expected", "peer"), ROWS)
 def test_the_derivative_is_as_documented(name, wrt, point, expected, peer, dtype):

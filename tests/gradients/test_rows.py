@@ -48,7 +48,7 @@ def numerical(op, gradient, x):
     return result
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_gradients_of_rows(name):
     op = OPERATORS[name]

@@ -18,7 +18,7 @@ def test_there_are_enough():
     assert sum(bool(defect.real) for defect in DEFECTS) >= 15
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda d: d.name)
 def test_the_defect_is_caught(defect):
     if isinstance(defect.function, str) and kernels() is None:

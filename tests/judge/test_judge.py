@@ -186,7 +186,7 @@ def test_what_is_no_result_is_refused():
         judge(lambda x: x[:1], "relu", "float32")
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(
     ("name", "function", "text"),
     [
@@ -273,7 +273,7 @@ def test_subjects_that_there_are_not(text, expected):
     assert expected in str(raised.value)
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize(("name", "operator"), [("torch", "sigmoid"), ("onnxruntime", "tanh"), ("onnxruntime:CPUExecutionProvider", "elu"), ("openvino", "sigmoid"), ("openvino:CPU", "tanh"), ("torch:cpu", "gelu"), ("jax", "tanh"), ("tensorflow", "gelu")])  # fmt: skip
 def test_libraries(name, operator):
     pytest.importorskip(name.partition(":")[0], reason="the subject is this package")
@@ -383,7 +383,7 @@ def test_assert_conforms():
         assert_conforms(np.tanh, "tanh", allow=["everything"])
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_plugin(tmp_path):
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["ogive.judge.plugin"]\n')
     test = tmp_path / "test_mine.py"
@@ -408,7 +408,7 @@ def test_the_plugin(tmp_path):
 # ---- reports
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_json_fits_its_schema():
     jsonschema = pytest.importorskip("jsonschema", reason="schemas are checked with it")
     found = [judge(np.tanh, "tanh", "float16"), judge(lambda x: x, "gelu", "float32"), judge(np.abs, "relu", "int8")]
@@ -455,7 +455,7 @@ def test_the_page_stands_alone(tmp_path, library):
     assert "width=device-width" in text
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_page_in_a_browser(tmp_path):
     """Headless Chromium shows the whole page, on a phone's width without scrolling sideways."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -568,7 +568,7 @@ def test_a_sweep_finds_what_a_kernel_has_wrong():
     assert others.arrays[0][others.wrong] == x[100]
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_sweep_finds_the_same_on_any_number_of_threads(monkeypatch):
     """The sweep of every 4,099th float32, with a wrong tail and wrong NaN: each count, example, bin and cause."""
 

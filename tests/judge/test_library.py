@@ -41,7 +41,7 @@ def test_a_right_kernel_is_within_the_budget(library, name, capfd):
     assert capfd.readouterr().out == ""
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize(
     ("name", "beyond"),
     [
@@ -74,7 +74,7 @@ def test_what_a_kernel_does_is_a_verdict(library, name, beyond):
     assert any(text.startswith(beyond) for text in found.beyond), found.beyond
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_verdict_is_the_same_each_time(library):
     found = [judge(f"{library}:{name}", "exp").as_dict() for name in ("crash", "crash", "unaligned", "unaligned")]
     for each in found:
@@ -97,7 +97,7 @@ def test_every_report_has_the_verdict(library, tmp_path, capsys):
     assert text in files["html"].read_text()
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_assert_conforms_says_it(library):
     with pytest.raises(AssertionError, match="writes 3 elements past the end"):
         assert_conforms(f"{library}:past", "exp")
@@ -112,7 +112,7 @@ def test_assert_conforms_says_it(library):
         assert_conforms(np.exp, "exp", signature="float f(float x)")
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_sweep_of_everything_stops_at_a_crash(library, monkeypatch):
     from ogive.judge import judging
 
@@ -139,7 +139,7 @@ def test_a_sweep_of_everything_stops_at_a_crash(library, monkeypatch):
 # ---- functions of numbers, rows, other types
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_functions_of_one_number(library):
     assert judge(f"{library}:one", "exp", signature="float f(float v)").within_budget
     found = judge(f"{library}:one_crashes", "exp", signature="float f(float x)")

@@ -137,7 +137,7 @@ def test_the_programs_of_a_page_run_in_order(path, tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("path", pages_with("pycon"), ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_sessions_of_a_page_print_what_it_says(path):
     text = "\n".join(content for language, content in blocks(path.read_text(encoding="utf-8")) if language == "pycon")

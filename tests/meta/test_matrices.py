@@ -138,7 +138,7 @@ def run(*arguments, **environment):
     return result.stdout, {line for line in result.stdout.splitlines() if line.startswith(TEST)}
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_run_says_its_seed_and_its_workers_agree_on_it():
     """xdist ends a run whose workers choose different cases."""
     of_rows = sum(op.is_row_wise for op in OPERATORS.values())
@@ -164,7 +164,7 @@ def test_a_further_run_takes_other_cases():
     assert len(further([Item(f"c.py::Test::test_{n}", []) for n in range(50)])) == 13
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_modes_take_cases_of_one_whole():
     text, chosen = run("--collect-only", FILE, OGIVE_TEST_SEED="first")
     assert "--seed=first chooses it" in text

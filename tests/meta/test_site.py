@@ -34,7 +34,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SHOWN = ("celu", "gelu", "softmax", "bit_count", "equal")
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("op", OPERATORS.values(), ids=OPERATORS)
 def test_every_operator_has_a_page(op):
     text = operators.page(op)
@@ -145,7 +145,7 @@ def test_almost_every_operator_has_its_definition_first():
         assert tex2mathml(text, as_block=True).startswith("<math")
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_index_has_a_picture_of_every_operator_in_the_order_of_names():
     text = operators.index(list(OPERATORS))
     names = re.findall(r'href="(\w+)\.html"', text)

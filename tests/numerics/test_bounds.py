@@ -75,7 +75,7 @@ def measured(name: str, mode: str) -> tuple[Values, list[Any], tuple[np.ndarray,
     return values, exact, operands
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", [*ONE, *TWO])
 def test_a_rule_is_as_good_as_it_says_and_not_much_better(name: str, mode: str) -> None:
@@ -89,7 +89,7 @@ def test_a_rule_is_as_good_as_it_says_and_not_much_better(name: str, mode: str) 
     assert worst <= declared <= most * worst, f"2**{math.log2(declared):.1f} for 2**{math.log2(worst):.1f}"
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ["exp", "log", "erfc", "sin", "power"])
 def test_a_false_bound_is_found(name: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +134,7 @@ def test_a_function_of_a_computed_number_is_within_its_bound(name: str, inner: s
     assert not wrong, f"{root} at {x[wrong[0]]}"
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=12)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("seed", range(40))
 def test_the_exact_value_of_a_random_formula_lies_within_its_bound(seed: int, mode: str) -> None:
@@ -200,7 +200,7 @@ def test_bounds_are_of_float64() -> None:
         Bounded(Format.F32)
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("name", ["sin", "cos", "tanh", "erf", "logistic"])
 def test_functions_of_computed_operands_stay_in_their_range(name: str) -> None:
     """In float64 the operand has two words, and both may be longer than a turn."""

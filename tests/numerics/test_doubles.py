@@ -56,7 +56,7 @@ FORMULAS: dict[str, tuple[Formula, tuple[float, ...]]] = {
 }
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("name", FORMULAS)
 def test_formulas_are_correctly_rounded(name: str) -> None:
     formula, operands = FORMULAS[name]
@@ -123,7 +123,7 @@ BESIDE: dict[str, tuple[float, Formula, Callable[[Any], Any]]] = {
 }
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("name", BESIDE)
 def test_functions_of_quotients_are_correctly_rounded_next_to_their_singularities(name: str) -> None:
     import flint
@@ -156,7 +156,7 @@ def composed(outer: Formula, inner: Formula) -> Formula:
 LARGEST = {"float64": 1.7976931348623157e308, "float32": 3.4028234e38, "bfloat16": 3.3e38, "float16": 65504.0}
 
 
-@pytest.mark.matrix("function", share=2)
+@pytest.mark.matrix("function", share=3)
 @pytest.mark.parametrize("function", ["sin", "cos", "tanh", "sigmoid", "erf"])
 @pytest.mark.parametrize("dtype", LARGEST)
 def test_bounded_functions_of_computed_operands_stay_in_their_range(function: str, dtype: str) -> None:

@@ -296,7 +296,7 @@ MODES: dict[str, tuple[Bounded, str]] = {
 }
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("mode", MODES)
 def test_numbers_in_words_are_within_their_bounds_after_each_operation(mode: str) -> None:
     m, kind = MODES[mode]

@@ -105,7 +105,7 @@ CONSTANTS = [constant(c) for c in (1, 2, 3, -1, 10)]
 KINDS = Kinds(UNARY, BINARY, CONSTANTS)
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 @pytest.mark.parametrize("seed", range(40))
 def test_the_exact_value_of_a_random_formula_lies_within_its_bound(seed: int, dtype: Any) -> None:

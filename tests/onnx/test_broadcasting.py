@@ -105,7 +105,7 @@ def test_shapes_broadcast_as_in_numpy(shapes):
     assert broadcast_shape("x", shapes) == np.broadcast_shapes(*shapes)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("count", [2, 3, 5, 7, 32])
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "float64"])
 def test_means_do_not_overflow(kind, count):

@@ -24,7 +24,7 @@ def cast(array, wanted, opset=28, **attributes):
     return ogive.onnx.load(model)(x=array)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize(("source", "wanted"), PAIRS, ids=lambda row: row.text)
 def test_numbers(source, wanted):
     kind = wanted.element

@@ -184,7 +184,7 @@ def coordinate(i, size, align_corners):
     return Fraction(2 * i + 1, size) - 1
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("kind", FLOATS, ids=str)
 @pytest.mark.parametrize("case", SCALES)
 @pytest.mark.parametrize("sizes", [(4, 3), (1, 5), (2, 3, 4)])
@@ -218,7 +218,7 @@ def test_affine_grid_of_wrong_shapes():
 # ---- rotations
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("kind", SHORT, ids=str)
 @pytest.mark.parametrize("case", SCALES)
 @pytest.mark.parametrize("interleaved", [0, 1])

@@ -27,7 +27,7 @@ def test_the_schemas_are_there():
     assert len(TRIPLES) > 3000
 
 
-@pytest.mark.matrix("schema.name", share=3)
+@pytest.mark.matrix("schema.name", share=5)
 @pytest.mark.parametrize(("schema", "parameter", "kind"), TRIPLES, ids=IDS)
 def test_type(schema, parameter, kind):
     types = {c.type_param_str: other_type(c.allowed_type_strs, kind, schema) for c in schema.type_constraints}

@@ -50,7 +50,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("name", NAMES)
 def test_operators_run_in_onnx_runtime(name):
     op = OPERATORS[name]

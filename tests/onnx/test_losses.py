@@ -88,7 +88,7 @@ def _bits():
     flint.ctx.prec = before
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("operator", OPERATORS)

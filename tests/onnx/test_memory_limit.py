@@ -196,7 +196,7 @@ for text, inputs in json.loads(sys.argv[2]):
 """
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of the address space are Linux's")
 @pytest.mark.parametrize("limit", [LIMIT, None], ids=["stated", "of the machine"])
 def test_a_gibibyte_is_refused_before_it_is_taken(limit):

@@ -59,7 +59,7 @@ def test_every_normalisation_has_cases():
     assert len(CASES) >= 40
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("one", CASES, ids=lambda one: one.label)
 def test_the_text_of_the_standard(one):
     """Mean and deviation 0 and 1, 100 and 1, 1,000 and 0.1, and the ends of the range."""
@@ -83,7 +83,7 @@ def test_training_has_cases():
     assert len(TRAINED) >= 15
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("one", TRAINED, ids=lambda one: one.label)
 def test_batch_normalization_in_training(one):
     """Y and both running statistics, each rounded once, of rows near and far from zero and at the ends of the range."""

@@ -173,7 +173,7 @@ def settings_of(examples):
     )
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @settings_of(60)
 @given(graphs())
 def test_fused_and_node_by_node(case):
@@ -235,7 +235,7 @@ def test_beside_onnxruntime(case):
     check_beside_onnxruntime(case)
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @settings_of(400)
 @given(graphs(is_exact=True))
 def test_more_beside_onnxruntime(case):

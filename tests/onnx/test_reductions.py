@@ -33,7 +33,7 @@ def values(name, shape, seed=0):
     return array.reshape(shape)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("length", [1, 2, 3, 7, 64, 100, 1001, 20_000])
 @pytest.mark.parametrize("operator", ["ReduceSum", "ReduceMean"])
 @pytest.mark.parametrize("name", [name for name in TYPES if "float" in name])
@@ -64,7 +64,7 @@ def test_sums_of_integers_wrap_around(name, length):
         assert int(got) == (total - kind.minimum) % 2**kind.bits + kind.minimum
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("length", [1, 2, 7, 100, 20_000])
 @pytest.mark.parametrize("name", [name for name in TYPES if "int" in name])
 def test_products_of_integers_wrap_around(name, length):
@@ -97,7 +97,7 @@ def test_means_of_too_many_integers_are_refused(fuse):
     assert model(x=many[:1000]) == 7
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("name", TYPES)
 def test_the_layout_changes_no_bit(name, operator):

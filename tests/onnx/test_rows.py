@@ -59,7 +59,7 @@ def as_tuple(value):
     return value if isinstance(value, tuple) else (value,)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("text", [LAYER_NORM, RMS_NORM, MASKED_SOFTMAX, SOFTMAX_BY_HAND, MOMENTS])
 def test_one_kernel_with_the_same_bits(text, kind, threads):
@@ -231,7 +231,7 @@ def graphs(draw):
     return model, draw(st.integers(0, 4)), draw(st.sampled_from([1, 2, 5, 16, 33, 100])), draw(st.integers(0, 99))
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(graphs())
 def test_random_graphs(case):

@@ -551,7 +551,7 @@ def graphs(draw):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8), inputs
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=150, deadline=None)
 @given(graphs())
 def test_fused_and_plain_runs_have_the_same_bits(case):

@@ -217,14 +217,14 @@ def test_there_are_enough():
     assert len(MODULES.keys() - NOT_EXPORTED[False]) >= 60
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", [name for name in MODULES if name not in NOT_EXPORTED[False]])
 def test_older_exporter(name):
     check(name, dynamo=False)
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", [name for name in NEWER if name not in NOT_EXPORTED[True]])
 def test_newer_exporter(name):
@@ -238,7 +238,7 @@ def test_activations_are_those_of_torch():
     assert set(nn.modules.activation.__all__) - known == {"MultiheadAttention"}
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("name", "dynamo"), [*((name, False) for name in PARTIAL), *((name, True) for name in NEWER_PARTIAL)]

@@ -22,7 +22,7 @@ X = np.float32([-1, 2, -3])
 # ---- every node model of the standard
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_every_node_model_of_onnx_loads_or_raises_an_error_of_ogive():
     with warnings.catch_warnings():  # making its cases overflows on purpose
         warnings.simplefilter("ignore")

@@ -53,7 +53,7 @@ def groups(body, opset=20, inputs="float[B,N,64] x", output="float[B,N,64] y"):
     return [group.operators for group in find_groups(ModelWiring(model), "exact")]
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_an_activation_is_one_kernel(name):
     body = ACTIVATIONS[name]
@@ -68,7 +68,7 @@ HALVES = {
 }
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("halves", HALVES)
 @pytest.mark.parametrize("gate", GATES)
 def test_a_gate_of_halves_is_one_kernel(gate, halves):

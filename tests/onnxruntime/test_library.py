@@ -91,7 +91,7 @@ def same(a, b):
     return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == np.ascontiguousarray(b).tobytes()
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("shape", [(), (1,), (5, 7), (70_001,), (0, 3)])
 def test_the_bits_are_ogives(library, dtype, shape):

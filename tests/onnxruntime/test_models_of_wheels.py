@@ -91,7 +91,7 @@ def test_the_packages_have_the_models():
     assert len(FILES) >= 5
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @each_file
 def test_a_model_has_the_results_of_onnx_runtime(runtime, path):
     session = _session(runtime, path)
@@ -108,7 +108,7 @@ def test_a_model_has_the_results_of_onnx_runtime(runtime, path):
     print(f"\n{path.name}: {model!r}: {difference:.1e}")
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=12)
 @each_file
 def test_an_optimised_model_has_the_results_of_onnx_runtime(runtime, path):
     inputs = _inputs(session := _session(runtime, path), path)

@@ -88,7 +88,7 @@ def test_what_lies_between_stays_onnx_runtimes_and_the_order_holds():
     assert_same_bits(made.session().run(None, {"x": x})[0], ogive.tanh(abs(ogive.add(product, ogive.softplus(h)))))
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_rows_with_what_is_beside_them_are_one_operator():
     """Scores that are scaled, a mask that is broadcast over heads, and what makes zeros of rows without any element."""
     model = text_model(
@@ -106,7 +106,7 @@ def test_rows_with_what_is_beside_them_are_one_operator():
     assert_same_bits(made.session().run(["y"], given)[0], ogive.onnx.load(model)(**given)[0])
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("shape", [(3000, 96), (5, 40_000), (1, 1), (0, 8)])
 def test_operands_of_rows_are_broadcast_over_them(normalisation, shape):
     """A residual that is a row, scale and shift of a row's length: cut among threads in the middle of a batch."""
@@ -152,7 +152,7 @@ def test_a_number_of_each_row_as_operand_and_as_result():
         assert_same_bits(found, right)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("shapes", [[(2, 3, 4, 5), (3, 1, 1)], [(6, 1, 7), (5, 1)], [(1, 4, 4), (2, 1, 1, 1)]])
 def test_operands_of_elements_are_broadcast(shapes):
     x, b = (numbers("float32", *shape) for shape in shapes)
@@ -178,7 +178,7 @@ def test_a_type_that_onnx_runtime_has_no_kernels_for():
     assert_same_bits(run(made.session(), ["x"], [x], "bfloat16"), ogive.mul(ogive.mish(x), x))
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_fast_contract():
     model = text_model("m (float[N,64] x) => (float[N,64] y) { a = Neg(x) y = Softmax(a) }", 20)
     exact, fast = (optimize(model, accuracy=accuracy) for accuracy in ("exact", "fast"))
@@ -191,7 +191,7 @@ def test_the_fast_contract():
         optimize(model, accuracy="rough")
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_float16_is_computed_as_onnx_runtime_does_unless_nodes_shall_round():
     model = text_model("m (float16[N] x) => (float16[N] y) { a = Mul(x, x) b = Mul(a, x) y = Sub(b, x) }", 20)
     x = (np.random.default_rng(3).standard_normal(5000) * 3).astype(np.float16)
@@ -263,7 +263,7 @@ def test_a_group_is_kept_if_it_is_faster(races):
     assert made.threads == 1
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(
     ("ratios", "reason", "verdict"),
     [
@@ -316,7 +316,7 @@ def test_feeds_that_are_no_inputs():
 # ---- networks
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("name", RECIPES)
 def test_networks_have_the_results_of_onnx_runtime(name):
     model = RECIPES[name].model(small=True)

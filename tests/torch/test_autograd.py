@@ -55,7 +55,7 @@ def test_gradients_of_first_and_second_order(name):
     assert torch.autograd.gradgradcheck(call, given)
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_opcheck(name):
     operator, parameters = OPERATORS[name], REQUIRED.get(name, {})
@@ -165,7 +165,7 @@ TRANSFORMS = {
 }
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
 @pytest.mark.parametrize("is_compiled", [False, True])
 def test_transformations_compose(transform, is_compiled):

@@ -112,7 +112,7 @@ def test_rows_of_one_number(dim, keepdim):
     assert torch.equal(out, ours.detach())
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_rows_of_one_number_under_transformations():
     x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
     function = ogive_torch.logsumexp
@@ -288,7 +288,7 @@ def chain(x, slope, alpha):
     return ogive_torch.prelu(y, slope) * ogive_torch.clip(x, -1, 1) + ogive_torch.gelu(x, approximate="tanh")
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_compile_without_a_break(backend):
     torch._dynamo.reset()
@@ -333,7 +333,7 @@ def test_export(strict):
     assert {"ogive.celu.default", "ogive.softmax.default", "ogive.prelu.default"} <= called
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_an_exported_program_in_another_process(tmp_path):
     class Module(torch.nn.Module):
         def forward(self, x):

@@ -61,7 +61,7 @@ def assert_same(found, expected):
     assert torch.equal(found.contiguous().view(torch.int32), expected.contiguous().view(torch.int32))
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_bits_are_those_of_the_kernels(called):
     x = torch.randint(-(2**31), 2**31, (1000, 7), dtype=torch.int64).int().view(torch.float32)
     x[:500] = torch.randn(500, 7)

@@ -328,7 +328,7 @@ def test_compiled_and_pickled_modules():
 # ---- training
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize(
     ("name", "arguments"), [case for case in CASES if case[0] not in ("GLU", "Softmax2d", "Softmax")]
 )
@@ -383,7 +383,7 @@ SAMPLED = {
 }
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize("name", SAMPLED)
 @pytest.mark.filterwarnings("ignore")
 def test_torchs_samples(name):
@@ -412,7 +412,7 @@ def test_torchs_samples(name):
 ELEMENTARY = ("ELU", "CELU", "SELU", "GELU", "SiLU", "Mish", "Softplus", "Tanh", "Sigmoid", "LogSigmoid")
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize(("name", "arguments"), CASES)
 def test_modules_under_the_fast_contract(name, arguments):
     """The same constructors, states and results, but for some units in the last place, forward and backward."""

@@ -71,7 +71,7 @@ def modules(source, names, dtype=torch.float32):
     return made, tuple(torch.randn(4, 3, 5, 8, dtype=dtype) for _ in names)
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("opset", [18, 20, 24])
 def test_a_module_takes_no_more_nodes_than_torchs(opset):
     names = [name for name in CLASSES if hasattr(torch.nn, name)]
@@ -96,7 +96,7 @@ def test_the_nodes_of_an_opset_and_a_type(opset, dtype, expected):
         assert (len(own) > 5) if nodes is None else (own == nodes.split()), name
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_modules_of_an_exported_network_compute_the_same():
     """But for -inf: the forms of opset 18 multiply it by zero, as torch's do."""
     special = [0.0, -0.0, 1e-3, -1e-3, 19.5, -19.5, 21.0, -104.0, 1e30, -1e30, np.inf]
@@ -186,7 +186,7 @@ class Network(torch.nn.Module):
         return ogive.torch.softmax(hidden + ogive.torch.prelu(x[:, :1], slope), dim=-1)
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("accuracy", ["exact", "fast"])
 def test_both_contracts_write_the_same_nodes(accuracy):
     x, slope = torch.linspace(-2, 2, 12).reshape(3, 4), torch.tensor(0.25)

@@ -232,7 +232,7 @@ def _compiled_equals(function, *calls):
         assert torch.equal(ours, theirs)
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("module", [ogive_torch, ogive_torch.fast])
 def test_parameters_may_be_sizes(module):
     sizes = [(torch.linspace(-2, 2, length),) for length in (3, 5)]
@@ -240,14 +240,14 @@ def test_parameters_may_be_sizes(module):
     _compiled_equals(lambda x: module.clamp(x, min=-0.1 * x.shape[0], max=x.shape[0] / 4), *sizes)
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_parameters_may_be_arguments():
     x = torch.linspace(-2, 2, 5)
     _compiled_equals(lambda x, a: ogive_torch.celu(x, alpha=a), (x, 2), (x[1:], 4))
     _compiled_equals(lambda x, a: ogive_torch.hard_sigmoid(x, alpha=1 / x.shape[0], beta=a), (x, 0.25))
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("alphas", [(2.0, 3.0), (2, 3)])
 def test_parameters_may_be_items(alphas):
     x = torch.linspace(-2, 2, 5)
@@ -269,7 +269,7 @@ def test_symbols_are_exported():
         assert torch.equal(program.module()(x[1:]), ogive_torch.celu(x[1:], alpha=4))
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_symbols_are_checked_when_they_are_numbers():
     compiled = torch.compile(
         lambda x, a: ogive_torch.celu(x, alpha=a), fullgraph=True, dynamic=True, backend="aot_eager"

@@ -53,7 +53,7 @@ def same(a, b):
     return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=9)
 @pytest.mark.parametrize(("operator", "values"), CASES)
 def test_tensors_have_the_derivatives_of_numbers(operator, values):
     """A tensor of one number for each element, so that gradients are no sums."""
@@ -76,7 +76,7 @@ def test_tensors_have_the_derivatives_of_numbers(operator, values):
         assert same(tensor.grad, ogive.grad(operator, name)(*arrays, **values)), name
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize(("operator", "values"), CASES)
 def test_jax_agrees(operator, values):
     jax = pytest.importorskip("jax", reason="jax is not installed")

@@ -31,7 +31,7 @@ def general(name, *tensors, **parameters):
     return function._general(tensors, None, parameters)
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=3)
 @is_there
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize(("name", "count", "parameters"), [
@@ -371,7 +371,7 @@ def test_the_fast_contract_compiles():
 # ---- out, and in place
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=3)
 @is_there
 @pytest.mark.parametrize("dtype", TYPES)
 def test_results_are_written_without_a_copy(monkeypatch, dtype):

@@ -381,7 +381,7 @@ def test_dequantisation_of_32_bits_rounds_once():
     np.testing.assert_array_equal(found, exact.astype(np.float32))
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("kind", FLOATS)
 @pytest.mark.parametrize("parts", [(), ("scale",), ("bias",), ("scale", "bias")])
 def test_normalisation(kind, parts):
@@ -481,7 +481,7 @@ def test_every_operator_is_tested_here():
 FUSED = ("gelu", "tanh", "sigmoid", "softplus", "abs", "erf", "hardSwish", "elu", "leakyRelu", "linear", "identity")
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("shape", [(3, 4, 5), (3, 4, 1), (1, 1), (7,)])
 def test_fused_graphs_have_the_bits_of_node_by_node(seed, shape):

@@ -416,7 +416,7 @@ def test_a_graph_of_200_nodes_is_one_kernel(capsys):
     assert_same_bits(result, wanted)
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 def test_long_graphs():
     """Nothing recurses: ten thousand nodes, one after the other."""
     graph = dml.Graph(DEVICE)
@@ -464,7 +464,7 @@ def programs(draw):
     return steps, wanted
 
 
-@pytest.mark.matrix(share=9, pool="slow")
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=60, deadline=None)
 @example(([("subtract", 0, 0), ("multiply", 0, 1), ("scale", 2, 0)], [3]))
 @given(programs())

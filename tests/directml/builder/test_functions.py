@@ -54,7 +54,7 @@ def called(graph, desc):
     return getattr(dml, function.name)(*first, **arguments(desc, variant)), given
 
 
-@pytest.mark.matrix("name", share=3)
+@pytest.mark.matrix("name", share=5)
 @pytest.mark.parametrize(("name", "types"), RUNNABLE, ids=IDS)
 def test_functions_compute_their_operators(name, types):
     desc = make(name, types=dict(types), sizes=(3, 5))
