@@ -78,23 +78,22 @@ def _parsed(source: str) -> Any:
 _ON_CONSTANTS = re.compile(r"^ +%\S+ = (?!phi|alloca)[^%\n]*$", re.MULTILINE)
 
 
-@cache
-def _passes(target: Target) -> Any:
-    """The function that runs one pass over modules. It is made once: llvmlite 0.50 never frees what it makes of LLVM for it."""
-    llvm = _llvm()
-    builder = llvm.create_pass_builder(_machine(target), llvm.create_pipeline_tuning_options())  # which keeps both
-    manager = llvm.create_new_module_pass_manager()
-    manager.add_sccp_pass()
-    return lambda module: manager.run(module, builder)
-
-
-def _without_constants(module: Any, source: str, target: Target) -> Any:
+def _without_constants(module: Any, source: str, machine: Any) -> Any:
     """The module with what constants alone are computed to in its place: `cos(3e38) * x` has 80 such instructions.
 
     LLVM's instruction selection for AVX2 aborts the process on some of them, as "Illegal bit insertion".
     """
     if _ON_CONSTANTS.search(source) is not None:
-        _passes(target)(module)
+        llvm = _llvm()
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_sccp_pass()
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+        passes.run(module, builder)
+        builder.close()
+        if type(passes)._dispose is llvm.ffi.ObjectRef._dispose:  # of llvmlite 0.50: it frees nothing
+            llvm.newpassmanagers.NewPassManager._dispose(passes)
+        else:
+            passes.close()
     return module
 
 
@@ -105,11 +104,11 @@ def object_code(source: str, target: Target, level: int = LEVEL) -> bytes:
     """
     with no_fork:  # LLVM's global state is not safe under concurrent use, and must not be copied half-done
         machine = _machine(target, level)
-        return bytes(machine.emit_object(_without_constants(_parsed(source), source, target)))
+        return bytes(machine.emit_object(_without_constants(_parsed(source), source, machine)))
 
 
 def assembly(source: str, target: Target) -> str:
     """The machine code as text for people."""
     with no_fork:
         machine = _machine(target)
-        return str(machine.emit_assembly(_without_constants(_parsed(source), source, target)))
+        return str(machine.emit_assembly(_without_constants(_parsed(source), source, machine)))
