@@ -168,7 +168,8 @@ def norm(row, p):
 
 
 def lp_normalization(row, p=2):
-    return [x if x == 0 else over(Fraction(x), norm(row, p)) for x in row]
+    size = norm(row, p) if any(row) else None  # once: a row of 100,000 sums as many fractions
+    return [x if x == 0 else over(Fraction(x), size) for x in row]
 
 
 def cross_entropy(row, target):
