@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import update_wrapper
 from itertools import count, islice, product
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Self, overload
 
 import numpy as np
 
@@ -55,7 +55,7 @@ from ogive.trace import check_function, results_of, trace
 if TYPE_CHECKING:
     from ogive.program import Program
 
-__all__ = ["ADVISERS", "Operator", "advice_on", "check_is_operator", "named_like", "operator"]
+__all__ = ["ADVISERS", "Operator", "RoundedStep", "advice_on", "check_is_operator", "named_like", "operator"]
 
 #: The parameter to write in place of one of another library, given an operator and the name there; the catalogue's tables fill it in.
 ADVISERS: list[Callable[[str, str], str]] = []
@@ -98,7 +98,16 @@ def advice_on(operator: str, parameter: str) -> str:
     return next(filter(None, (adviser(operator, parameter) for adviser in ADVISERS)), "")
 
 
-RoundedStep = tuple["Operator | None", tuple[int, ...], Mapping[str, Any], ElementType]
+class RoundedStep(NamedTuple):
+    """An operator of values before it, whose result is rounded to an element type."""
+
+    operator: Operator | None
+    """None converts a value to the type."""
+    operands: tuple[int, ...]
+    """The numbers of values: 0 and 1 are the tensors, and each step adds one."""
+    parameters: Mapping[str, Any]
+    kind: ElementType
+
 
 #: The number that an operation does not change the other one by.
 NEUTRAL = {ops.MULTIPLY: 1.0, ops.DIVIDE: 1.0, ops.ADD: 0.0, ops.SUBTRACT: 0.0}
@@ -636,8 +645,7 @@ class Operator(_native.OperatorCall):
     def ufunc_in_steps(self, name: str, steps: Callable[[ElementType], Iterable[RoundedStep]]) -> np.ufunc:
         """A ufunc for the operator's types which computes others in turn: each result is rounded to an element type.
 
-        ``steps`` has them for an element type: an operator, or None for a conversion; the numbers of its operands, of which
-        the tensors are the first; its parameters; the type of its result.
+        ``steps`` has them for an element type.
         """
         loops = []
         for signature in self.signatures:

@@ -14,25 +14,14 @@ import numpy as np
 
 from ogive.catalog import load
 from ogive.dtypes import ElementType, element_type
-from ogive.operator import Operator
+from ogive.operator import Operator, RoundedStep
 
-__all__ = ["ONCE", "UNITS", "RoundedStep", "roundings_of", "steps_of"]
+__all__ = ["ONCE", "UNITS", "roundings_of", "steps_of"]
 
 #: The rounding of all operators unless told otherwise.
 ONCE = "once"
 
 Values = Mapping[str, Any]
-
-
-class RoundedStep(NamedTuple):
-    """An operator of values before it, whose result is rounded to an element type."""
-
-    operator: Operator | None
-    """None converts a value to the type."""
-    operands: tuple[int, ...]
-    """The numbers of values: 0 and 1 are the tensors, and each step adds one."""
-    parameters: Values
-    kind: ElementType
 
 
 class _UnitStep(NamedTuple):

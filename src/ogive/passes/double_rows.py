@@ -337,9 +337,8 @@ class DoubleRows(TestedRows):
             return number.high, self._open(error, None)
         framed = m.mantissa(number)
         bound, is_small = framed.error, None
-        if (
-            m.is_own
-        ):  # rows with results that lie beside ties are computed again: to look at that takes half of the time
+        if m.is_own:
+            # Rows with results that lie beside ties are computed again: to look at that takes half of the time.
             bound = replace(bound, beyond=None)
         if m.is_own and bound.static <= UNSEEN:
             # The loss shows in small results alone, which the repair computes.

@@ -449,8 +449,8 @@ class _ElementLoss:
     """A loss of single elements: each is rounded once, with torch's mean or sum. What it does not compute is torch's."""
 
     _function: ClassVar[Any]
-    _attributes: ClassVar[Mapping[str, str]] = {}
-    """The module's attribute for each parameter of the function."""
+    _own: ClassVar[tuple[str, ...]] = ()
+    """The module's attributes, which the function takes under the same names."""
     computed: ClassVar[Any]
     """The function, which takes its arguments as that of ``torch.nn.functional`` does."""
     reduction: str
@@ -476,7 +476,7 @@ class _ElementLoss:
         return _REDUCED[reduction](found)
 
     def _given(self) -> dict[str, Any]:
-        return {own: getattr(self, own) for own in self._attributes.values()}
+        return {name: getattr(self, name) for name in self._own}
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:  # noqa: A002
         found: Any = self.computed(input, target, reduction=self.reduction, **self._given())
@@ -511,7 +511,7 @@ class HuberLoss(_ElementLoss, torch.nn.HuberLoss):
     """``torch.nn.HuberLoss(reduction="mean", delta=1.0)``: a square of small differences and a line beyond, each rounded once."""
 
     _function = wrap(OPERATORS["huber_loss"])
-    _attributes: ClassVar[Mapping[str, str]] = {"delta": "delta"}
+    _own: ClassVar[tuple[str, ...]] = ("delta",)
 
     @classmethod
     def computed(
@@ -535,7 +535,7 @@ class SmoothL1Loss(_ElementLoss, torch.nn.SmoothL1Loss):
     """
 
     _function = wrap(formulas.smooth_l1)
-    _attributes: ClassVar[Mapping[str, str]] = {"beta": "beta"}
+    _own: ClassVar[tuple[str, ...]] = ("beta",)
 
     @classmethod
     def computed(
@@ -560,7 +560,7 @@ class KLDivLoss(_ElementLoss, torch.nn.KLDivLoss):
     """
 
     _function = wrap(OPERATORS["kl_div"])
-    _attributes: ClassVar[Mapping[str, str]] = {"log_target": "log_target"}
+    _own: ClassVar[tuple[str, ...]] = ("log_target",)
 
     @classmethod
     def computed(
@@ -585,7 +585,7 @@ class BCEWithLogitsLoss(_ElementLoss, torch.nn.BCEWithLogitsLoss):
     """
 
     _function = wrap(OPERATORS["binary_cross_entropy_with_logits"])
-    _attributes: ClassVar[Mapping[str, str]] = {"weight": "weight", "pos_weight": "pos_weight"}
+    _own: ClassVar[tuple[str, ...]] = ("weight", "pos_weight")
 
     @classmethod
     def computed(
