@@ -7,7 +7,8 @@ states it, and derivatives follow from these definitions by dual numbers.
     python -m tests.compositions --seeds 0 100
 
 judges formulas and gradients in float16, bfloat16, float32 and float64, by the code of each x86-64 level that this machine runs, and
-prints how many results are wrong.
+prints how many results are wrong. `--record accuracy/compositions.csv` adds the counts to those of earlier runs
+(`tests/composition_counts.py`), and `--totals` prints what these add up to.
 """
 
 from __future__ import annotations
@@ -17,9 +18,16 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from ogive.backends import compiler
+
+if TYPE_CHECKING:
+    from tests import composition_counts
 
 __all__ = ["Judged", "Skipped", "Tree", "formula_of", "grown", "judged", "operands", "right", "text"]
 
@@ -684,12 +692,19 @@ class Judged(NamedTuple):
 
 
 def judged(
-    seed: int, kinds: Sequence[str], targets: Sequence[str], count: int, counts: Counter[str], *, gradient: bool = False
+    seed: int,
+    kinds: Sequence[str],
+    targets: Sequence[str],
+    count: int,
+    counts: Counter[str],
+    *,
+    gradient: bool = False,
+    level: int = compiler.LEVEL,
 ) -> Iterator[Judged]:
-    """The wrong results of a seed's formula, or of its gradient by the first operand."""
+    """The wrong results of a seed's formula, or of its gradient by the first operand, in code of this level of optimisation."""
     import ogive
     from ogive.backends.target import runnable_targets
-    from ogive.runtime.kernels import make_ufunc
+    from ogive.runtime.kernels import make_kernel, make_ufunc
 
     tree, leaves = drawn(seed)
     if gradient and not has_slope(tree):
@@ -713,7 +728,9 @@ def judged(
         signature = next(s for s in op.signatures if all(t.name == kind for t in s.inputs))
         program = op.program(signature)
         for target in targets:
-            results = make_ufunc("composition", program, runnable_targets()[target])(*given)
+            to_code = runnable_targets()[target]
+            kernel = make_kernel(program.inputs, program.outputs, partial(op.program, signature), to_code, level=level)
+            results = make_ufunc("composition", program, kernel=kernel)(*given)
             results = np.asarray(results).astype(np.float64)
             counts["combinations"] += 1
             for i in known:
@@ -735,32 +752,77 @@ def _same_sign(result: float, value: float, ball: Any) -> bool:
 
 def main() -> None:
     from ogive.backends.target import runnable_targets
+    from tests import composition_counts
 
+    here = [t for t in runnable_targets() if t.startswith("x86-64")]
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 100), metavar=("FIRST", "END"))
     parser.add_argument("--count", type=int, default=16, help="operands of each formula")
-    parser.add_argument("--gradients", action="store_true", help="judge gradients in the place of formulas")
+    parser.add_argument("--gradients", type=int, default=5, metavar="N", help="of each Nth formula; 0: of none")
     parser.add_argument("--kinds", nargs="+", default=list(FORMATS))
-    parser.add_argument("--targets", nargs="+", default=[t for t in runnable_targets() if t.startswith("x86-64")])
+    parser.add_argument("--targets", nargs="+", default=here)
+    parser.add_argument("--level", type=int, default=compiler.LEVEL, help="of LLVM's optimisation; 0 compiles faster")
+    parser.add_argument("--record", type=Path, help="add the counts of each seed to this file")
+    parser.add_argument("--totals", action="store_true", help="print what is recorded, and judge nothing")
     chosen = parser.parse_args()
-    counts: Counter[str] = Counter()
-    wrong = 0
-    with np.errstate(all="ignore"):
-        for seed in range(*chosen.seeds):
-            try:
-                found = list(
-                    judged(seed, chosen.kinds, chosen.targets, chosen.count, counts, gradient=chosen.gradients)
+    if chosen.totals:
+        print(composition_counts.totals(composition_counts.read(chosen.record or composition_counts.FILE)))
+        return
+    all_rows: list[composition_counts.Row] = []
+    for seed in range(*chosen.seeds):
+        rows = []
+        for kind in chosen.kinds:
+            rows += _counted(seed, kind, chosen)
+        all_rows = composition_counts.added(all_rows, rows)
+        if chosen.record:
+            composition_counts.record(chosen.record, rows)
+        elif seed % 20 == 19:
+            print(f"... {seed}\n{composition_counts.totals(all_rows)}", flush=True)
+    print(composition_counts.totals(all_rows))
+
+
+def _counted(seed: int, kind: str, chosen: argparse.Namespace) -> list[composition_counts.Row]:
+    """A row for each target: what was judged of a seed in a type. What is wrong and what fails is printed."""
+    from tests import composition_counts
+
+    counts: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
+    wrong: Counter[str] = Counter()
+    failed = 0
+    for gradient in (False, True) if chosen.gradients and seed % chosen.gradients == 0 else (False,):
+        try:
+            with np.errstate(all="ignore"):
+                case = judged(
+                    seed,
+                    [kind],
+                    chosen.targets,
+                    chosen.count,
+                    counts[gradient],
+                    gradient=gradient,
+                    level=chosen.level,
                 )
-            except Exception as failure:  # a failure is a finding: the sweep goes on
-                print(f"seed {seed}: {type(failure).__name__}: {failure}", flush=True)
-                counts["failures"] += 1
-                continue
-            wrong += len(found)
-            for case in found[:3]:
-                print(f"seed {seed}: {case}", flush=True)
-            if seed % 20 == 19:
-                print(f"... {seed}: {dict(counts)}, wrong {wrong}", flush=True)
-    print(f"{dict(counts)}; wrong {wrong}")
+                for found in case:
+                    wrong[found.target] += 1
+                    if wrong[found.target] <= 3:
+                        print(f"seed {seed}: {found}", flush=True)
+        except Exception as failure:  # a failure is a finding: the sweep goes on
+            print(f"seed {seed}, {kind}: {type(failure).__name__}: {failure}", flush=True)
+            failed += 1
+    return [
+        composition_counts.Row(
+            commit=composition_counts.commit(),
+            type=kind,
+            target=target,
+            seeds=f"{seed}-{seed + 1}",
+            formulas=counts[False]["formulas"],
+            results=counts[False]["results"] // len(chosen.targets),
+            gradients=counts[True]["gradients"],
+            results_of_gradients=counts[True]["results"] // len(chosen.targets),
+            undecided=sum(c["skipped"] for c in counts.values()),
+            wrong=wrong[target],
+            failed=failed,
+        )
+        for target in chosen.targets
+    ]
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import ogive
 from ogive.backends.target import runnable_targets
 from ogive.formula import where
 from ogive.runtime.kernels import make_ufunc
-from tests import compositions
+from tests import composition_counts, compositions
 from tests.doors import FORMULA_DOORS, GRAPH_DOORS, FormulaDoor, formula_differs, graph_differs, lacks
 from tests.inputs import assert_same_bits
 
@@ -152,6 +153,30 @@ def test_the_judge_finds_what_is_wrong() -> None:
     derivative, _ = compositions.right(tree, [0.5], "float64", 0)
     slope = math.erfc(-0.5 / math.sqrt(2)) / 2 + 0.5 * math.exp(-0.125) / math.sqrt(2 * math.pi)
     assert abs(derivative + slope) < 1e-15
+
+
+def test_counts_of_runs_add_up(tmp_path: Path) -> None:
+    """Seeds that follow make a row longer; another commit, and a gap, have rows of their own."""
+    row = composition_counts.Row("abc", "float32", "x86-64", "5-6", 1, 14, 1, 16, 2, 0, 0)
+    file = tmp_path / "counts.csv"
+    for commit, seeds in (("abc", "5-6"), ("abc", "6-7"), ("abc", "9-10"), ("def", "7-8")):
+        composition_counts.record(file, [row._replace(commit=commit, seeds=seeds)])
+    rows = composition_counts.read(file)
+    assert [(r.commit, r.seeds, r.formulas, r.results) for r in rows] == [
+        ("abc", "5-7", 2, 28),
+        ("abc", "9-10", 1, 14),
+        ("def", "7-8", 1, 14),
+    ]
+    assert composition_counts.totals(rows).splitlines()[-1].split() == ["all", "4", "56", "4", "64", "8", "0", "0"]
+
+
+def test_recorded_seeds_are_counted_once() -> None:
+    seen: set[tuple[str, str, int]] = set()
+    for row in composition_counts.read(composition_counts.FILE):
+        if row.seeds.count("-") == 1 and row.seeds.replace("-", "").isdigit():
+            cases = {(row.type, row.target, seed) for seed in range(*map(int, row.seeds.split("-")))}
+            assert not cases & seen
+            seen |= cases
 
 
 # ---- other doors

@@ -181,17 +181,20 @@ def make_kernel(
     row_operands: Iterable[int] = (),
     make_identity: Callable[[], str] | None = None,
     has_enclosures: bool = True,
+    level: int = compiler.LEVEL,
 ) -> _native.Kernel:
     """The first kernel of a chain for operands of these types; its program is asked for when it is first called.
 
     ``row_operands`` are the operands of a row-wise kernel that have one number a row. Kernels without enclosures compute
-    what exported C computes: the results of the last level stay where it decides nothing.
+    what exported C computes: the results of the last level stay where it decides nothing. ``level`` is that of LLVM's
+    optimisation: code of level 0 has the same bits and is compiled in half the time.
 
     ``make_identity`` gives a text that says as much as the program, and is made faster: if the cache knows what
     was made of it, the program is not made again.
     """
     types = tuple(inputs), tuple(outputs)
-    chain = _Chain(*types, make_program, target, row_wise, frozenset(row_operands), make_identity, has_enclosures)
+    of_row = frozenset(row_operands)
+    chain = _Chain(*types, make_program, target, row_wise, of_row, make_identity, has_enclosures, level)
     kernel = chain.kernel()
     note(kernel, inputs, outputs)
     return kernel
@@ -209,6 +212,7 @@ class _Chain:
     row_operands: frozenset[int]
     make_identity: Callable[[], str] | None
     has_enclosures: bool
+    level: int
 
     def kernel(
         self,
@@ -217,19 +221,19 @@ class _Chain:
         mask: bool = False,
         marks_rows: bool = False,
         of_columns: bool = False,
-        level: int = compiler.LEVEL,
+        level: int | None = None,
         later: tuple[_native.Kernel, ...] | None = None,
     ) -> _native.Kernel:
         """The kernel at a place of the chain.
 
         The last one before enclosures has a ``mask``, which says where these have to decide; it may have one number a row.
         ``of_columns`` asks for the code of rows that are columns, which another kernel calls (runtime/native/rows.c).
-        ``level`` is that of LLVM's optimisation. ``later`` are the kernels behind this one, where they are there already.
+        ``level`` goes before the chain's. ``later`` are the kernels behind this one, where they are there already.
         """
 
         def resolve() -> Resolved:
             with no_fork:  # all of it: a child cannot go on with what another thread had begun
-                known, image = self._made(place, of_columns=of_columns, level=level)
+                known, image = self._made(place, of_columns=of_columns, level=self.level if level is None else level)
                 code = _native.Code(image.code, image.entries, image.imports)
                 stages = (*map(tuple, known["stages"]), ())
                 streamed = (self.target or host_target()).tuning.streamed_eighths
