@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import ogive
-from ogive.accuracy import count_misrounded, fingerprint
-from ogive.accuracy.misrounded import digest_of_results
 from ogive.catalog import OPERATORS
-from ogive.dtypes import element_type
+from ogive.common.dtypes import element_type
 from ogive.errors import OgiveError
-from ogive.operator import Operator
+from ogive.laboratory.accuracy import count_misrounded, fingerprint
+from ogive.laboratory.accuracy.misrounded import digest_of_results
+from ogive.operators.operator import Operator
 
 DATA = Path(__file__).resolve().parent / "float32.json"
 FLOAT32 = element_type("float32")

@@ -13,9 +13,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ogive.accuracy import count_misrounded, fingerprint
 from ogive.catalog import OPERATORS
-from ogive.dtypes import element_type
+from ogive.common.dtypes import element_type
+from ogive.laboratory.accuracy import count_misrounded, fingerprint
 
 DATA = Path(__file__).resolve().parent / "misrounded.json"
 

@@ -16,10 +16,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ogive.accuracy import count_misrounded, fingerprint
 from ogive.catalog import OPERATORS
-from ogive.dtypes import element_type
-from ogive.operator import Operator
+from ogive.common.dtypes import element_type
+from ogive.laboratory.accuracy import count_misrounded, fingerprint
+from ogive.operators.operator import Operator
 
 DATA = Path(__file__).resolve().parent / "pairs.json"
 FLOAT32 = element_type("float32")

@@ -1,4 +1,4 @@
-"""Derive what every rule of ogive.numerics.elementary may be wrong by: run it and compare, or --write the table.
+"""Derive what every rule of ogive.lowering.numerics.elementary may be wrong by: run it and compare, or --write the table.
 
     python accuracy/derive_bounds.py [--write]
 
@@ -30,13 +30,13 @@ import flint
 from derived_tables import write_or_compare
 from flint import arb, arb_series
 
-from ogive.expression import Format
-from ogive.numerics import paired as single_pairs
-from ogive.numerics.elementary import fast, pairs
-from ogive.numerics.elementary import paired_functions as paired
-from ogive.numerics.elementary.derived_numbers import FAST, POLYNOMIALS, QUOTIENTS, TABLES, TWO_OVER_PI, WORDS
-from ogive.numerics.elementary.error_function import ERFC_SHORT, erfc_numbers, of_error_function
-from ogive.numerics.machine import LONG
+from ogive.graph.expression import Format
+from ogive.lowering.numerics import paired as single_pairs
+from ogive.lowering.numerics.elementary import fast, pairs
+from ogive.lowering.numerics.elementary import paired_functions as paired
+from ogive.lowering.numerics.elementary.derived_numbers import FAST, POLYNOMIALS, QUOTIENTS, TABLES, TWO_OVER_PI, WORDS
+from ogive.lowering.numerics.elementary.error_function import ERFC_SHORT, erfc_numbers, of_error_function
+from ogive.lowering.numerics.machine import LONG
 
 BITS = 400
 U = 2.0**-53

@@ -1,4 +1,4 @@
-"""Derive the polynomials of the fast contract (numerics/elementary/derived_numbers.json): compare, or --write them.
+"""Derive the polynomials of the fast contract (lowering/numerics/elementary/derived_numbers.json): compare, or --write them.
 
     python accuracy/derive_fast_coefficients.py [--write]
 

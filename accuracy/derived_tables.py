@@ -1,4 +1,4 @@
-"""The common part of the scripts that derive numbers of src/ogive/numerics/elementary: write them, or compare them."""
+"""The common part of the scripts that derive numbers of src/ogive/lowering/numerics/elementary: write them, or compare them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 __all__ = ["Sections", "write_or_compare", "write_or_compare_tables"]
 
-FOLDER = Path(__file__).resolve().parent.parent / "src/ogive/numerics/elementary"
+FOLDER = Path(__file__).resolve().parent.parent / "src/ogive/lowering/numerics/elementary"
 
 #: Sections of derived_numbers.json: by names, by what they hold.
 Sections = Mapping[str, Mapping[str, Mapping[str, Any]]]
@@ -19,7 +19,9 @@ Sections = Mapping[str, Mapping[str, Mapping[str, Any]]]
 def write_or_compare(description: str | None, name: str, derive: Callable[[], str]) -> int:
     """The command of such a script: with --write replace a file, else say whether it is what the script derives."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="replace the table in src/ogive/numerics/elementary")
+    parser.add_argument(
+        "--write", action="store_true", help="replace the table in src/ogive/lowering/numerics/elementary"
+    )
     arguments = parser.parse_args()
     target, derived = FOLDER / name, derive()
     if arguments.write:

@@ -3,7 +3,7 @@
     python accuracy/hard_cases.py [--count 1000] [--only NAME ...] [--save tests/golden/hard_cases.csv]
 
 Between an operand and the 2**15th number after it an operator is a parabola, but for a part in 2**55 of a result's unit. Three
-exact values, in balls of Arb (``ogive.enclosure.exact_value``), say which one. Its values modulo a unit are computed for
+exact values, in balls of Arb (``ogive.enclosures.enclosure.exact_value``), say which one. Its values modulo a unit are computed for
 all these numbers, in whole numbers of 64 bits, and the one nearest to a tie is taken: it lies 2**-16 units from one, more or
 less. Ogive's result is compared with enclosures there. ``--save`` keeps the three nearest of each operator.
 """
@@ -19,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ogive.catalog import OPERATORS
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.enclosure import exact_value, right_result
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.enclosures.enclosure import exact_value, right_result
 from ogive.errors import OgiveError
-from ogive.expression import Expression
-from ogive.operator import Operator
+from ogive.graph.expression import Expression
+from ogive.operators.operator import Operator
 
 #: How many numbers are tried for each case.
 TRIED = 1 << 15

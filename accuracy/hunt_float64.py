@@ -6,9 +6,9 @@ Each row is an operator of elements, one of its derivatives (a name with ') or a
 are hunted: the neighbours of zeros of the function and of its derivative, of small numbers and of powers of two, exponents
 spread over the whole range, random bits, and ordinary data.
 
-A sieve in long double, with a bound of its error (ogive.accuracy.running_bound), lets pass what is certainly within half
+A sieve in long double, with a bound of its error (ogive.laboratory.accuracy.running_bound), lets pass what is certainly within half
 a unit. The judge decides the rest, and the largest errors that the sieve has seen: it evaluates the formula, as it was
-written, in balls of Arb (python-flint) with as many bits as it takes, ``ogive.enclosure.exact_value``. It takes up to
+written, in balls of Arb (python-flint) with as many bits as it takes, ``ogive.enclosures.enclosure.exact_value``. It takes up to
 `MOST` inputs of a row where the sieve has an estimate, those with the largest first, and as many by chance where it has
 none; a row says how many it left. Cases that were published as the hardest to round are rows of their own. A second run
 replaces the rows that it measures.
@@ -28,15 +28,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ogive
-from ogive import elementary_functions as functions
-from ogive.accuracy.running_bound import BoundRules, Estimated, enclosed
 from ogive.catalog import OPERATORS
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.enclosure import exact_value, right_result
-from ogive.error_functions import normal_tail_on_array
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.enclosures.enclosure import exact_value, right_result
 from ogive.errors import OgiveError
-from ogive.expression import Expression
-from ogive.operator import Operator
+from ogive.graph import elementary_functions as functions
+from ogive.graph.error_functions import normal_tail_on_array
+from ogive.graph.expression import Expression
+from ogive.laboratory.accuracy.running_bound import BoundRules, Estimated, enclosed
+from ogive.operators.operator import Operator
 from tests.textbooks import TEXTBOOKS
 
 DATA = Path(__file__).resolve().parent / "float64.json"

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ogive.accuracy import ErrorReport
-from ogive.accuracy.report import load
 from ogive.catalog import OPERATORS
 from ogive.catalog.fast_errors import errors, measured
-from ogive.peers.peer_functions import PEERS
+from ogive.laboratory.accuracy import ErrorReport
+from ogive.laboratory.accuracy.report import load
+from ogive.laboratory.peers.peer_functions import PEERS
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "accuracy" / "results"

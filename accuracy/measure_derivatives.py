@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import ogive
-from ogive.accuracy.ulp import error_in_ulp
+from ogive.laboratory.accuracy.ulp import error_in_ulp
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "accuracy/derivatives.json"

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ogive.catalog import OPERATORS
-from ogive.dtypes import element_type
-from ogive.operator import Operator
+from ogive.common.dtypes import element_type
+from ogive.operators.operator import Operator
 
 TARGET = Path(__file__).resolve().parent.parent / "src/ogive/catalog/fast_errors.json"
 

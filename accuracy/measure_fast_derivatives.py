@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from measure_derivatives import PAGE, PEERS, ROOT, inputs, of_torch
 
 import ogive
-from ogive.accuracy.ulp import error_in_ulp
+from ogive.laboratory.accuracy.ulp import error_in_ulp
 
 RESULTS = ROOT / "accuracy/fast_derivatives.json"
 BEGIN, END = "<!-- fast derivatives: begin -->\n", "<!-- fast derivatives: end -->\n"

@@ -278,8 +278,8 @@ def _errors(case: Case, results: dict[str, np.ndarray]) -> dict[str, float]:
 
 def _differences(exact: np.ndarray, dtype: str, results: dict[str, np.ndarray]) -> dict[str, float]:
     """The largest error of each in units in the last place."""
-    from ogive.accuracy import error_in_ulp
-    from ogive.dtypes import element_type
+    from ogive.common.dtypes import element_type
+    from ogive.laboratory.accuracy import error_in_ulp
 
     kind, exact = element_type(dtype), exact.reshape(-1)[:COMPARED]
     return {

@@ -174,7 +174,9 @@ def _layouts() -> Iterator[Case]:
 
 def _xnnpack(sizes: tuple[int, ...]) -> Iterator[Case]:
     """The operators that XNNPACK has."""
-    from ogive.peers.expressions import LITERT  # here, since benchmarks.price asks for cases beside an older package
+    from ogive.laboratory.peers.expressions import (
+        LITERT,  # here, since benchmarks.price asks for cases beside an older package
+    )
 
     for size in (size for size in sizes if 1 << 16 <= size <= 1 << 20):
         for name in (name for name in LITERT if name in _OPERATORS):

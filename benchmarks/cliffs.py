@@ -26,7 +26,7 @@ import numpy as np
 import ogive
 from benchmarks.kernels import digest_of
 from ogive.cli.deciding_levels import FAMILIES, drawn, numbers_of, signature_of
-from ogive.conversion import converted
+from ogive.common.conversion import converted
 from ogive.errors import OgiveError
 from ogive.gradients.registered import ROW_RULES
 from ogive.runtime import statistics

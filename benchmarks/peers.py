@@ -16,8 +16,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from benchmarks.cases import Case
-from ogive.peers.expressions import JAX, LITERT, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO, expression
-from ogive.peers.peer_functions import openvino_core
+from ogive.laboratory.peers.expressions import JAX, LITERT, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO, expression
+from ogive.laboratory.peers.peer_functions import openvino_core
 
 __all__ = [
     "HELD_TO_AVX2",

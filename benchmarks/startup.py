@@ -39,7 +39,7 @@ CHAIN = "first run of a chain of 20 nodes"
 _COMPILE = """
 import sys, time, ogive
 from ogive.backends import compiler, llvm
-from ogive.passes import lower
+from ogive.lowering import lower
 op = ogive.catalog.OPERATORS[{0!r}]
 signature = next(s for s in op.signatures if s.inputs[0].name == "float32")
 kernel = op.kernel(signature)

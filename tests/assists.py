@@ -31,12 +31,12 @@ import ml_dtypes
 import numpy as np
 
 import ogive
-from ogive import operations as ops
 from ogive.catalog import OPERATORS
-from ogive.dtypes import ElementType
+from ogive.common.dtypes import ElementType
 from ogive.errors import ArgumentError, DTypeError
-from ogive.expression import Expression, Format, walk
-from ogive.program import Program
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Format, walk
+from ogive.lowering.program import Program
 
 __all__ = ["ORDINARY", "Assist", "assists", "assists_of", "derivatives", "drawn", "programs", "values_of"]
 

@@ -587,7 +587,7 @@ def formula_of(tree: Tree, leaves: int) -> Callable[..., Any]:
 
 
 def _as_term(value: Any) -> Any:
-    from ogive.expression import lift
+    from ogive.graph.expression import lift
 
     return lift(value)
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ogive.catalog import OPERATORS
-from ogive.dtypes import ElementType
-from ogive.expression import walk
+from ogive.common.dtypes import ElementType
+from ogive.graph.expression import walk
 
 
 def named(cases):

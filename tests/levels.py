@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.cliffs import functions
 from ogive import _native
 from ogive.cli.deciding_levels import FAMILIES, drawn, numbers_of, signature_of
-from ogive.program import Program
+from ogive.lowering.program import Program
 from ogive.runtime.kernels import make_kernel
 from tests.inputs import special_values
 

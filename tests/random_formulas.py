@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ogive import formula as f
-from ogive.expression import Expression, Format, constant, lift, node
+from ogive.graph.expression import Expression, Format, constant, lift, node
 
 __all__ = ["ALPHA", "WRITTEN", "X", "Y", "grown", "grown_of_rows"]
 

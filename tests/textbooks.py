@@ -358,7 +358,7 @@ def _variants(name: str) -> Iterator[tuple[str, Callable[..., np.ndarray]]]:
 
 def main() -> int:
     """Judge all formulas, and say how many results are wrong."""
-    from ogive.dtypes import ELEMENT_TYPES
+    from ogive.common.dtypes import ELEMENT_TYPES
 
     parser = argparse.ArgumentParser(description="Judge formulas of textbooks by balls of Arb.")
     parser.add_argument("--count", type=int, default=400, help="results of each formula and type")

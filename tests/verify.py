@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from ogive import operations as ops
 from ogive.errors import OgiveError
-from ogive.expression import Expression, Format, walk
-from ogive.operations import OPERATIONS
-from ogive.program import Program
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Format, walk
+from ogive.graph.operations import OPERATIONS
+from ogive.lowering.program import Program
 
 __all__ = ["MalformedGraph", "verify", "verify_program"]
 

@@ -31,7 +31,7 @@ import numpy as np
 from ogive.backends.target import TARGETS, Target, host_target
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, named
-from ogive.contracts import CONTRACTS
+from ogive.common.contracts import CONTRACTS
 from ogive.engine.computation import Formula, kernel_of, make_ufunc, under
 from ogive.errors import OgiveError, message
 from ogive.runtime import wheel_kernels
@@ -39,7 +39,7 @@ from ogive.runtime.engine_files import engine_files, is_of_engine
 from ogive.runtime.kernels import first_level, identity_of_columns, identity_of_level, kept_or_made
 
 if TYPE_CHECKING:
-    from ogive.program import Program
+    from ogive.lowering.program import Program
 
 __all__ = ["add_to_wheel", "catalogue", "make_pack", "targets_of_wheel"]
 

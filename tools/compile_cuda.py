@@ -26,9 +26,9 @@ from typing import Any
 from ogive.backends.device_text import kernel_text
 from ogive.backends.dialects import CUDA
 from ogive.catalog import OPERATORS
-from ogive.operator import Operator
-from ogive.program import Program
-from ogive.signature import Signature
+from ogive.lowering.program import Program
+from ogive.operators.operator import Operator
+from ogive.operators.signature import Signature
 
 __all__ = ["ARCHITECTURES", "Compiler", "complaints", "library"]
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 import ogive
-from ogive.accuracy.ulp import error_in_ulp
-from ogive.dtypes import ELEMENT_TYPES
+from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.exporting.exported import with_accuracy
 from ogive.golden.inputs import special_values
+from ogive.laboratory.accuracy.ulp import error_in_ulp
 
 __all__ = ["errors", "instructions", "nanoseconds"]
 

@@ -24,7 +24,7 @@ import numpy as np
 
 import ogive
 from ogive.catalog import OPERATORS
-from ogive.dtypes import FLOATS_OF_8_BITS, ElementType, element_type
+from ogive.common.dtypes import FLOATS_OF_8_BITS, ElementType, element_type
 from ogive.errors import OgiveError
 from ogive.golden import make, of_operator, regimes
 from ogive.golden.formats import write
@@ -32,7 +32,7 @@ from ogive.golden.formats.webnn_format import OPERATORS as OF_WEBNN
 from ogive.golden.formats.xsref_format import FUNCTIONS as OF_XSREF
 from ogive.golden.inputs import every
 from ogive.golden.specification import bits_of
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 
 __all__ = ["archive", "files"]
 

@@ -40,21 +40,21 @@ MUTANTS = (
     # ---- bounds of errors, and the levels that decide
     Mutant(
         "a sum has no rounding error",
-        "numerics/bounded.py",
+        "lowering/numerics/bounded.py",
         "            relative, absolute, least = unit, self._sum_of(x.absolute, y.absolute), 0.0",
         "            relative, absolute, least = 0.0, self._sum_of(x.absolute, y.absolute), 0.0",
         "numerics cpu/test_exact.py cpu/test_ties.py",
     ),
     Mutant(
         "a rounding of 16 bits on the way is exact",
-        "passes/tested.py",
+        "lowering/tested.py",
         "SINGLE_ROUNDING = 2.0**-22",
         "SINGLE_ROUNDING = 2.0**-30",
         "cpu/test_exact.py cpu/test_halves.py",
     ),
     Mutant(
         "every quotient is rounded once",
-        "passes/rounded_once.py",
+        "lowering/rounded_once.py",
         '        if output.name not in ("float32", "float16", "bfloat16"):\n            return False\n',
         '        if output.name not in ("float32", "float16", "bfloat16"):\n            return False\n'
         "        if root.operation is ops.DIVIDE:\n            return True\n",
@@ -62,21 +62,21 @@ MUTANTS = (
     ),
     Mutant(
         "numbers lie beside an infinity",
-        "passes/tested.py",
+        "lowering/tested.py",
         "            is_beyond = both(m.is_finite_(beyond.high), is_beyond)",
         "            is_beyond = both(m.not_(m.equal_(beyond.high, zero)), is_beyond)",
         "cpu/test_ties.py",
     ),
     Mutant(
         "a rest of third order has one sign",
-        "near_zero.py",
+        "enclosures/near_zero.py",
         "{key: side.rises for key, side in sides.items()}",
         "{key: first.rises for key, side in sides.items()}",
         "golden/test_near_zero.py cpu/test_third_level.py",
     ),
     Mutant(
         "what is added to vast numbers may be vast",
-        "numerics/beyond_range.py",
+        "lowering/numerics/beyond_range.py",
         "        smaller = _is_ordinary(m, other)\n",
         "        smaller = _is_ordinary(m, other, 2.0**1023)\n",
         "cpu/test_levels.py cpu/test_third_level.py cpu/test_limits.py",
@@ -84,21 +84,21 @@ MUTANTS = (
     # ---- references
     Mutant(
         "enclosures: inf - inf is infinite",
-        "enclosure.py",
+        "enclosures/enclosure.py",
         '            if kinds == ("infinity", "infinity") and a.sign != b.sign:\n                return _NAN\n            return a if',
         "            return a if",
         "accuracy/test_enclosure.py",
     ),
     Mutant(
         "enclosures: ties go away from zero",
-        "enclosure.py",
+        "enclosures/enclosure.py",
         "    whole += half > 0 or (half == 0 and whole % 2)",
         "    whole += half >= 0",
         "accuracy/test_enclosure.py",
     ),
     Mutant(
         "bounds beside a run: tanh has no error",
-        "accuracy/running_bound.py",
+        "laboratory/accuracy/running_bound.py",
         "functions.TANH: (np.tanh, itself, 0,",
         "functions.TANH: (np.tanh, lambda x, e, f: 0 * e, 0,",
         "accuracy/test_running_bound.py",
@@ -200,7 +200,7 @@ MUTANTS = (
     ),
     Mutant(
         "masks of two arrays: one is enough",
-        "containers.py",
+        "operators/containers.py",
         "    mask = np.logical_or.reduce([",
         "    mask = np.logical_and.reduce([",
         "cpu/test_containers.py",
@@ -222,7 +222,7 @@ MUTANTS = (
     ),
     Mutant(
         "an unknown axis is taken",
-        "movement/views.py",
+        "engine/movement/views.py",
         "        if not -rank <= axis < rank:",
         "        if not -rank <= axis <= rank:",
         "onnx/test_movement.py onnx/test_rows.py messages",

@@ -31,9 +31,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from zlib import crc32
 
 if TYPE_CHECKING:
-    from ogive.expression import Expression
-    from ogive.operator import Operator
-    from ogive.program import Program
+    from ogive.graph.expression import Expression
+    from ogive.lowering.program import Program
+    from ogive.operators.operator import Operator
 
 __all__ = ["COMMAND", "FAMILIES", "PARTS", "altered", "digests", "kept", "programs"]
 
@@ -104,7 +104,7 @@ def _of_formula(
     place: int, name: str, root: Expression, inputs: int, *, parameters: int = 0, of_rows: bool = False
 ) -> Iterator[Named]:
     """Its programs in float32, float64 and, of the two types of 16 bits, one in turn; and in float32 under the fast contract."""
-    from ogive.dtypes import ELEMENT_TYPES
+    from ogive.common.dtypes import ELEMENT_TYPES
     from ogive.engine.computation import Formula
 
     of_16_bits = ("float16", "bfloat16")[place % 2]
@@ -142,7 +142,7 @@ def _rows() -> Iterator[Named]:
 
 def _textbooks() -> Iterator[Named]:
     from ogive import formula as f
-    from ogive.expression import lift
+    from ogive.graph.expression import lift
     from tests.random_formulas import WRITTEN, X, Y
     from tests.textbooks import TEXTBOOKS
 

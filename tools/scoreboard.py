@@ -12,7 +12,7 @@ from ogive.golden.specification import of_operator
 from ogive.judge.judgement import Judgement
 from ogive.judge.judging import judge
 from ogive.judge.subjects import subject
-from ogive.peers.peer_functions import PEERS, version
+from ogive.laboratory.peers.peer_functions import PEERS, version
 
 __all__ = ["markdown", "rows"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 
 __all__ = ["page"]
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import ogive
 from ogive.catalog import OPERATORS
 from ogive.errors import OgiveError
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 from website.naive import naive
 
 __all__ = ["box", "can_compile", "write_modules"]

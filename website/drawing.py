@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ogive.curves import Curve, Drawing
+from ogive.cli.curves import Curve, Drawing
 
 __all__ = ["figure", "thumbnail"]
 

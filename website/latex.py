@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from ogive import operations as ops
-from ogive.expression import ROW_NUMBERS, Expression, walk
-from ogive.formats import Format
+from ogive.graph import operations as ops
+from ogive.graph.expression import ROW_NUMBERS, Expression, walk
+from ogive.graph.formats import Format
 
 __all__ = ["aligned"]
 

@@ -11,14 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ogive.accuracy.report import ErrorReport, key, load
 from ogive.catalog import OPERATORS, PLACES
 from ogive.catalog.aliases import ALIASES
 from ogive.catalog.other_names import OTHER_NAMES
-from ogive.curves import drawing
+from ogive.cli.curves import drawing
 from ogive.directml.data import OPERATOR_TYPES, facts
-from ogive.operator import Operator
-from ogive.peers.peer_functions import PEERS
+from ogive.laboratory.accuracy.report import ErrorReport, key, load
+from ogive.laboratory.peers.peer_functions import PEERS
+from ogive.operators.operator import Operator
 from website.boxes import box
 from website.definition import definition
 from website.drawing import figure, thumbnail

@@ -13,8 +13,8 @@ from ogive.catalog import PLACES as _OPERATORS
 from ogive.catalog import load as _load
 from ogive.catalog.aliases import ALIASES, named
 from ogive.errors import OgiveError
-from ogive.operator import ADVISERS, Operator, operator
-from ogive.row_operator import RowOperator, RowReduction, row_operator
+from ogive.operators.operator import ADVISERS, Operator, operator
+from ogive.operators.row_operator import RowOperator, RowReduction, row_operator
 from ogive.runtime.threads import get_num_threads, register_threadpoolctl, set_num_threads, threads
 
 __all__ = [

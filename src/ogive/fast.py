@@ -12,7 +12,7 @@ from __future__ import annotations
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, named
 from ogive.catalog.other_names import no_operator
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 
 __all__ = [*sorted(OPERATORS)]
 

@@ -20,10 +20,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import cast
 
-from ogive import elementary_functions as functions
-from ogive import operations as ops
 from ogive.errors import FormulaError
-from ogive.expression import (
+from ogive.graph import elementary_functions as functions
+from ogive.graph import operations as ops
+from ogive.graph.expression import (
     Expression,
     Format,
     Operation,
@@ -35,7 +35,7 @@ from ogive.expression import (
     node,
     vocabulary,
 )
-from ogive.limits import is_infinite
+from ogive.graph.limits import is_infinite
 
 __all__ = [
     "abs",
@@ -283,7 +283,7 @@ def _bits(operation: Operation, *operands: object) -> Term:
 def of_one(operation: Operation) -> Callable[[object], Term]:
     """The function that writes an operation of one operand in a formula.
 
-    >>> from ogive.elementary_functions import TANH
+    >>> from ogive.graph.elementary_functions import TANH
     >>> of_one(TANH)(0.5) is tanh(0.5)
     True
     """

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.accuracy import count_misrounded
 from ogive.catalog import OPERATORS
-from ogive.dtypes import ELEMENT_TYPES
+from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.formula import cosh, erf, exp, log, sinh, square_root, tanh
-from ogive.operator import operator
+from ogive.laboratory.accuracy import count_misrounded
+from ogive.operators.operator import operator
 
 SHORT = ("float16", "bfloat16", "float32")
 

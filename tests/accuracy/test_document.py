@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ogive.accuracy import ErrorReport, fingerprint, sweep
-from ogive.accuracy.misrounded import digest_of_results
-from ogive.accuracy.report import load
 from ogive.catalog import OPERATORS
-from ogive.dtypes import FLOATS, element_type
+from ogive.common.dtypes import FLOATS, element_type
+from ogive.laboratory.accuracy import ErrorReport, fingerprint, sweep
+from ogive.laboratory.accuracy.misrounded import digest_of_results
+from ogive.laboratory.accuracy.report import load
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")

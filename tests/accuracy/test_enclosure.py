@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive import enclosure
 from ogive import formula as f
 from ogive.catalog import OPERATORS
-from ogive.dtypes import FLOATS, element_type
-from ogive.enclosure import _rules, nearest, of_number, right_result
+from ogive.common.dtypes import FLOATS, element_type
+from ogive.enclosures import enclosure
+from ogive.enclosures.enclosure import _rules, nearest, of_number, right_result
 from ogive.errors import UnsupportedError
-from ogive.expression import OPERATIONS, ROW_NUMBERS, Format, node
+from ogive.graph.expression import OPERATIONS, ROW_NUMBERS, Format, node
 from tests.inputs import special_values
 
 x, y = (node("input", (), i, Format.NUMBER) for i in range(2))

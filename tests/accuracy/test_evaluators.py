@@ -9,11 +9,11 @@ import pytest
 
 from ogive import formula as f
 from ogive.catalog import OPERATORS
-from ogive.dtypes import ELEMENT_TYPES
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.enclosures.near_zero import leading_of
 from ogive.errors import OgiveError, UnsupportedError
-from ogive.expression import Format, node
-from ogive.near_zero import leading_of
-from ogive.reference import compiled_error_function, evaluate, evaluate_exactly, to_long_double
+from ogive.graph.expression import Format, node
+from ogive.laboratory.reference import compiled_error_function, evaluate, evaluate_exactly, to_long_double
 
 FLOAT32 = ELEMENT_TYPES["float32"]
 X = node("input", (), 0, Format.NUMBER)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ogive.catalog import OPERATORS
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.enclosure import right_result
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.enclosures.enclosure import right_result
 
 pytest.importorskip("flint", reason="needs python-flint for exact results")
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.accuracy import BINS, ErrorReport, fingerprint, sample, sample_rows, sweep
-from ogive.accuracy import error_in_ulp as error
-from ogive.accuracy.report import load
-from ogive.dtypes import element_type
+from ogive.common.dtypes import element_type
 from ogive.errors import DTypeError
+from ogive.laboratory.accuracy import BINS, ErrorReport, fingerprint, sample, sample_rows, sweep
+from ogive.laboratory.accuracy import error_in_ulp as error
+from ogive.laboratory.accuracy.report import load
 
 half, single, double = map(element_type, ("float16", "float32", "float64"))
 

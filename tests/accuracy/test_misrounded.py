@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.accuracy import count_misrounded, misrounded
-from ogive.accuracy.misrounded import EXAMPLES, WrongResult
-from ogive.dtypes import element_type
+from ogive.common.dtypes import element_type
 from ogive.errors import DTypeError, ParameterError, UnsupportedError
+from ogive.laboratory.accuracy import count_misrounded, misrounded
+from ogive.laboratory.accuracy.misrounded import EXAMPLES, WrongResult
 
 
 def with_wrong(places, change=1):

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from ogive import formula as f
-from ogive.accuracy.running_bound import BoundRules, Estimated, Truths, evaluate_with_bounds
-from ogive.dtypes import FLOATS, element_type
-from ogive.enclosure import _of_fraction, ball_of, right_result
-from ogive.enclosure import _Rules as Exact
-from ogive.expression import OPERATIONS, Format, lift, node
+from ogive.common.dtypes import FLOATS, element_type
+from ogive.enclosures.enclosure import _of_fraction, ball_of, right_result
+from ogive.enclosures.enclosure import _Rules as Exact
+from ogive.graph.expression import OPERATIONS, Format, lift, node
+from ogive.laboratory.accuracy.running_bound import BoundRules, Estimated, Truths, evaluate_with_bounds
 from tests.inputs import CASE_IDS, CASES, operands, parameter_sets
 
 x, y = (node("input", (), i, Format.NUMBER) for i in range(2))

@@ -22,7 +22,7 @@ from benchmarks.startup import CALLS, SECTIONS
 from benchmarks.tables import SHORT, best_peer, duration, geometric_mean, ratio, size_name, tables
 from ogive.backends.target import host_target, runnable_targets
 from ogive.cli.deciding_levels import FAMILIES, drawn, signature_of
-from ogive.peers.expressions import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO
+from ogive.laboratory.peers.expressions import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO
 
 DOCUMENT = Path(report.__file__).parent.parent / "docs/tables/performance.md"
 ALL = {section: cases(section, (), (), 2) for section in ARRAY_SECTIONS}

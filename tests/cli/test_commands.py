@@ -375,7 +375,7 @@ def test_a_peer_that_is_missing_is_named(ogive, monkeypatch):
     def not_installed(name):
         raise ModuleNotFoundError(name, name=name)
 
-    from ogive.peers import peer_functions
+    from ogive.laboratory.peers import peer_functions
 
     monkeypatch.setattr(peer_functions, "importlib", type("none", (), {"import_module": staticmethod(not_installed)}))
     status, _, error = ogive("accuracy", "tanh", "--peer", "torch")

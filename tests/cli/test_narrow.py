@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 from ogive.catalog import OPERATORS
 from ogive.cli import COMMANDS
 from ogive.cli.accuracy_command import Measurement, _announce
-from ogive.dtypes import element_type
+from ogive.common.dtypes import element_type
 from tests.cli.test_commands import ogive  # noqa: F401  (a fixture)
 
 #: The output of `ogive export` is code and paths.

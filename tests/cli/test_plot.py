@@ -9,7 +9,7 @@ import pytest
 import ogive
 from ogive.catalog import OPERATORS
 from ogive.cli import _status as status
-from ogive.curves import drawing
+from ogive.cli.curves import drawing
 
 MODEL = str(Path(__file__).resolve().parents[2] / "examples" / "threshold.onnx")
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, parser, save
 
-from ogive.array_files import read_npy
+from ogive.common.array_files import read_npy
 from ogive.errors import ModelError
 from tests.cli.test_commands import ogive  # noqa: F401  (a fixture)
 from tests.inputs import assert_same_bits

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from ogive.catalog import OPERATORS
 from ogive.exporting.sources import ExportSource, fnv, source_of_operator
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 
 __all__ = ["Function", "compared", "everywhere", "functions"]
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from ogive.accuracy.ulp import error_in_ulp
-from ogive.dtypes import ElementType
+from ogive.common.dtypes import ElementType
+from ogive.laboratory.accuracy.ulp import error_in_ulp
 
 #: Whether there is a longer format than float64. On some platforms long double is none: float64 is not compared there.
 HAS_LONGER_DOUBLE = np.finfo(np.longdouble).nmant > np.finfo(np.float64).nmant

@@ -14,9 +14,9 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from ogive.catalog.glu_halves import OfHalves
-from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.common.dtypes import ELEMENT_TYPES, ElementType
 from ogive.errors import ArgumentError, DTypeError, OgiveError, OutputError, ParameterError, ShapeError
-from ogive.signature import ANY
+from ogive.operators.signature import ANY
 from tests.inputs import random_values, special_values
 
 #: The largest parts that an error may be of.

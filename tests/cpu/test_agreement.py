@@ -7,9 +7,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from ogive.accuracy import error_in_ulp as error
-from ogive.dtypes import ElementType
-from ogive.reference import correctly_rounded, evaluate, evaluate_exactly, to_long_double
+from ogive.common.dtypes import ElementType
+from ogive.laboratory.accuracy import error_in_ulp as error
+from ogive.laboratory.reference import correctly_rounded, evaluate, evaluate_exactly, to_long_double
 from tests.inputs import CASE_IDS, CASES, operands, parameter_sets
 
 #: The largest error in units in the last place. float16 and bfloat16 are rounded as if once.

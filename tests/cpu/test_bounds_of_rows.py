@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.expression import Format
-from ogive.numerics.bounded import Bounded
-from ogive.passes.identities import without_cancellation
-from ogive.passes.tested_rows import TestedRows
-from ogive.program import Program
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.graph.expression import Format
+from ogive.lowering.identities import without_cancellation
+from ogive.lowering.numerics.bounded import Bounded
+from ogive.lowering.program import Program
+from ogive.lowering.tested_rows import TestedRows
 from ogive.runtime.kernels import make_ufunc
 from tests.cpu import test_computed_rows as computed
 

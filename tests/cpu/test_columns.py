@@ -10,12 +10,12 @@ import ogive
 from ogive import formula as f
 from ogive.backends.columns import takes_columns
 from ogive.backends.target import host_target
-from ogive.dtypes import element_type
+from ogive.common.dtypes import element_type
 from ogive.engine.computation import make_ufunc
 from ogive.engine.row_formulas import reduction
-from ogive.passes.fuse_rows import fuse_rows
-from ogive.passes.lower import lower
-from ogive.row_operator import row_operator
+from ogive.lowering.fuse_rows import fuse_rows
+from ogive.lowering.lower import lower
+from ogive.operators.row_operator import row_operator
 from ogive.runtime import kernels, wheel_kernels
 from ogive.runtime.kernels import make_ufunc as ufunc_of
 from tests.cpu.test_targets import RUNNABLE

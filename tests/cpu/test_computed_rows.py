@@ -10,7 +10,7 @@ import pytest
 
 import ogive
 from ogive import formula as f
-from ogive.dtypes import element_type
+from ogive.common.dtypes import element_type
 from ogive.errors import FormulaError
 from tests.nearest import is_nearest
 

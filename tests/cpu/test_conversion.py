@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.conversion import converted
+from ogive.common.conversion import converted
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 

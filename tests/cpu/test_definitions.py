@@ -1,7 +1,7 @@
 """The formulas of the catalogue are their definitions: where an operator's own results no longer show it, too.
 
 A result of gelu at -41 is a zero, and its logarithm inside a formula is -841.4. Lowering computes forms of the definitions
-(passes/forms.py), so formulas around the operators are compared with the oracle's words for them here, on every instruction set.
+(lowering/forms.py), so formulas around the operators are compared with the oracle's words for them here, on every instruction set.
 Enclosures evaluate the definitions; they are compared with the same words.
 """
 
@@ -22,12 +22,12 @@ import ogive
 from ogive import formula as f
 from ogive.backends.target import runnable_targets
 from ogive.catalog import OPERATORS
-from ogive.dtypes import element_type
-from ogive.enclosure import decided, evaluated, of_number
-from ogive.expression import walk
-from ogive.operator import Operator
-from ogive.passes import forms
-from ogive.passes.fold import fold
+from ogive.common.dtypes import element_type
+from ogive.enclosures.enclosure import decided, evaluated, of_number
+from ogive.graph.expression import walk
+from ogive.lowering import forms
+from ogive.lowering.fold import fold
+from ogive.operators.operator import Operator
 from ogive.runtime.kernels import make_ufunc
 from tests.golden.oracle import FORMULAS, OF_SEVERAL, required
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.accuracy.misrounded import count_misrounded
 from ogive.catalog import OPERATORS
-from ogive.dtypes import ELEMENT_TYPES
+from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.formula import exp, log, tanh, where
-from ogive.operator import operator
+from ogive.laboratory.accuracy.misrounded import count_misrounded
+from ogive.operators.operator import operator
 from ogive.runtime.decide import Decider
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import ogive
 from ogive.catalog.other_names import advice
-from ogive.enclosure import nearest
+from ogive.enclosures.enclosure import nearest
 from ogive.engine import exact_reductions
 from tests.inputs import assert_same_bits
 

@@ -109,7 +109,7 @@ def work(n):
         os.waitpid(pid, 0)
     found = []
     def compile_and_import():
-        ogive.forking.no_fork.acquire()
+        ogive.common.forking.no_fork.acquire()
         import colorsys
         found.append(True)
     thread = threading.Thread(target=compile_and_import, daemon=True)

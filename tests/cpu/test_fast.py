@@ -10,12 +10,12 @@ import pytest
 
 import ogive
 from ogive.catalog import OPERATORS
-from ogive.dtypes import element_type
+from ogive.common.dtypes import element_type
 from ogive.errors import MissingNameError, ParameterError
-from ogive.expression import walk
-from ogive.passes.cost import cost
-from ogive.passes.fast_contract import FUNCTIONS
-from ogive.signature import Signature
+from ogive.graph.expression import walk
+from ogive.lowering.cost import cost
+from ogive.lowering.fast_contract import FUNCTIONS
+from ogive.operators.signature import Signature
 from tests.inputs import CASES, OF_ROWS, named
 
 #: Operators with rules of their own, with parameters, and their bounds in ULP.

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 import ogive
 from ogive import formula as f
 from ogive.catalog import OPERATORS
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.expression import Expression, Format, constant, lift, node, walk
-from ogive.numerics.interval import Interval
-from ogive.passes.cost import cost
-from ogive.passes.fast_path import LIMITS, _is_below
-from ogive.passes.fuse import fuse
-from ogive.passes.lower import lower
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.graph.expression import Expression, Format, constant, lift, node, walk
+from ogive.lowering.cost import cost
+from ogive.lowering.fast_path import LIMITS, _is_below
+from ogive.lowering.fuse import fuse
+from ogive.lowering.lower import lower
+from ogive.lowering.numerics.interval import Interval
 from ogive.runtime.kernels import make_ufunc
 from tests.inputs import CASES, assert_same_bits, random_values, special_values
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import ogive
-from ogive import forking
+from ogive.common import forking
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
@@ -17,7 +17,7 @@ PROLOGUE = """
 import os, signal, sys, threading, time, warnings
 warnings.simplefilter("ignore")  # Python 3.12 warns about fork in a process with threads, which is what is tested
 import numpy as np, ogive
-from ogive import forking
+from ogive.common import forking
 
 def fork(work, seconds=20):
     pid = os.fork()
@@ -162,7 +162,7 @@ def test_all_locks_of_the_package_are_made_here():
     files = sorted(root.rglob("*.py"))
     assert len(files) > 100
     found = {str(f.relative_to(root)) for f in files if lock.search(f.read_text(encoding="utf-8"))}
-    assert found == {"forking.py"}
+    assert found == {"common/forking.py"}
 
 
 def test_a_cached_property_is_computed_once():

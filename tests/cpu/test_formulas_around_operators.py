@@ -15,8 +15,8 @@ import pytest
 
 pytest.importorskip("gmpy2", reason="the second oracle is MPFR")
 from ogive.backends.target import runnable_targets
-from ogive.dtypes import element_type
-from ogive.enclosure import right_result
+from ogive.common.dtypes import element_type
+from ogive.enclosures.enclosure import right_result
 from ogive.runtime.kernels import make_ufunc
 from tests.golden.composed import FORMS, exact, is_right, operators, points, written
 

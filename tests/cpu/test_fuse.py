@@ -4,7 +4,7 @@ import pytest
 
 from ogive.backends.target import host_target
 from ogive.catalog import OPERATORS
-from ogive.passes.fuse import fuse
+from ogive.lowering.fuse import fuse
 from ogive.runtime.kernels import make_ufunc
 from tests.cpu.test_targets import RUNNABLE, program
 from tests.inputs import CASE_IDS, CASES, ROW_CASES, assert_same_bits, operands

@@ -18,10 +18,10 @@ import pytest
 
 import ogive
 from ogive import formula as f
-from ogive.dtypes import ELEMENT_TYPES, ElementType
-from ogive.expression import Expression, Format, lift, node
-from ogive.limits import overflow_of
-from ogive.passes.lower import lower
+from ogive.common.dtypes import ELEMENT_TYPES, ElementType
+from ogive.graph.expression import Expression, Format, lift, node
+from ogive.graph.limits import overflow_of
+from ogive.lowering.lower import lower
 from ogive.runtime.kernels import make_ufunc
 from tests.cpu.test_random_formulas import DTYPES, VALUES, operands
 from tests.random_formulas import grown

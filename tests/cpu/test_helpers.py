@@ -11,7 +11,7 @@ import pytest
 
 import ogive
 from ogive import formula as f
-from ogive.dtypes import ELEMENT_TYPES
+from ogive.common.dtypes import ELEMENT_TYPES
 
 #: Where exp(x) is the largest number of float32 and above, of what is left of float64, and beyond.
 PLACES = (11, 12, 88, 89, 100, 200, 720)

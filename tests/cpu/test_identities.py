@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive import enclosure
-from ogive.passes.identities import without_cancellation
+from ogive.enclosures import enclosure
+from ogive.lowering.identities import without_cancellation
 
 FORMULAS = {
     "1 + erf(x)": lambda x: 1 + ogive.erf(x),
@@ -76,7 +76,7 @@ def correctly_rounded(op, x):
 
 
 def _kind(dtype):
-    from ogive.dtypes import element_type
+    from ogive.common.dtypes import element_type
 
     return element_type(np.dtype(dtype).name)
 

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 import ogive
 from ogive import formula as f
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.expression import Expression, Format, constant, node, walk
-from ogive.passes.fold import fold
-from ogive.passes.integers import format_of_whole_numbers
-from ogive.passes.lower import lower
-from ogive.reference import correctly_rounded, evaluate_exactly
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.graph.expression import Expression, Format, constant, node, walk
+from ogive.laboratory.reference import correctly_rounded, evaluate_exactly
+from ogive.lowering.fold import fold
+from ogive.lowering.integers import format_of_whole_numbers
+from ogive.lowering.lower import lower
 from ogive.runtime.kernels import make_ufunc
 from tests.inputs import special_values
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.accuracy import error_in_ulp
 from ogive.catalog import OPERATORS
-from ogive.dtypes import FLOATS, element_type
-from ogive.reference import evaluate_exactly, to_long_double
+from ogive.common.dtypes import FLOATS, element_type
+from ogive.laboratory.accuracy import error_in_ulp
+from ogive.laboratory.reference import evaluate_exactly, to_long_double
 from tests.inputs import assert_same_bits, random_values, special_values
 
 INF = np.inf

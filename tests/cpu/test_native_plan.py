@@ -8,9 +8,9 @@ import pytest
 
 import ogive
 from ogive import _native
-from ogive.dtypes import element_type
+from ogive.common.dtypes import element_type
 from ogive.engine.computation import Fused, make_ufunc
-from ogive.signature import Signature
+from ogive.operators.signature import Signature
 
 X = np.linspace(-4, 4, 16, dtype=np.float32)
 TANH, ADD = ogive.tanh.bind(), ogive.add.bind()

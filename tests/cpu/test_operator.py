@@ -15,7 +15,7 @@ import ogive
 from ogive import _native
 from ogive import formula as f
 from ogive.catalog import OPERATORS
-from ogive.dtypes import NUMBERS
+from ogive.common.dtypes import NUMBERS
 from ogive.engine import computation
 from ogive.errors import (
     ArgumentError,
@@ -27,8 +27,8 @@ from ogive.errors import (
     ParameterError,
     ShapeError,
 )
-from ogive.expression import Expression, Format, node
-from ogive.signature import NONZERO
+from ogive.graph.expression import Expression, Format, node
+from ogive.operators.signature import NONZERO
 from tests.cpu.test_layout import required
 from tests.inputs import assert_same_bits, special_values
 

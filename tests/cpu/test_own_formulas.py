@@ -9,10 +9,10 @@ import pytest
 
 import ogive
 from ogive import formula as f
-from ogive.accuracy.ulp import error_in_ulp
 from ogive.backends.target import runnable_targets
 from ogive.catalog import OPERATORS
-from ogive.dtypes import element_type
+from ogive.common.dtypes import element_type
+from ogive.laboratory.accuracy.ulp import error_in_ulp
 from ogive.runtime.kernels import make_ufunc
 
 SPECIAL = np.array(

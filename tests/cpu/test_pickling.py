@@ -19,11 +19,11 @@ import pytest
 import ogive
 import ogive.directml as dml
 import ogive.formula as f
-from ogive.dtypes import BOOLEAN, ELEMENT_TYPES, FLOATS
+from ogive.common.dtypes import BOOLEAN, ELEMENT_TYPES, FLOATS
 from ogive.errors import FormulaError, ParameterError, PickleError
-from ogive.operator import Operator, operator
-from ogive.pickling import _remade, content, is_importable, token
-from ogive.signature import NONZERO, Constraint
+from ogive.operators.operator import Operator, operator
+from ogive.operators.pickling import _remade, content, is_importable, token
+from ogive.operators.signature import NONZERO, Constraint
 from tests.cpu.picklable import V, X, built, notebook, onnx_model, shrink
 
 CATALOGUE = {name: op for name in ogive.__all__ if isinstance(op := getattr(ogive, name), Operator)}
@@ -315,7 +315,7 @@ def test_constraints_of_ones_own(monkeypatch):
 
 @pytest.mark.parametrize("known", ["FINITE", "NONZERO", "ANY"])
 def test_constraints_that_have_names(known):
-    from ogive import signature
+    from ogive.operators import signature
 
     assert trip(getattr(signature, known)) is getattr(signature, known)
 
@@ -370,7 +370,7 @@ def test_operators_are_freed():
 
 def test_a_ufunc_of_a_graph_is_refused():
     from ogive import _native
-    from ogive.signature import Signature
+    from ogive.operators.signature import Signature
 
     kernel = ogive.relu.kernel(Signature((FLOATS[2],), (FLOATS[2],)))
     number = FLOATS[2].numpy.num

@@ -12,7 +12,7 @@ import ml_dtypes  # noqa: F401
 import numpy as np
 import pytest
 
-from ogive.expression import Format, walk
+from ogive.graph.expression import Format, walk
 from tests.inputs import CASE_IDS, CASES, assert_same_bits, operands
 
 NUMPY = {Format.F16: np.float16, Format.F32: np.float32, Format.F64: np.float64}

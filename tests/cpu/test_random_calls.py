@@ -18,7 +18,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, rule, r
 
 import ogive
 from ogive.catalog import OPERATORS
-from ogive.dtypes import element_type
+from ogive.common.dtypes import element_type
 from ogive.errors import DTypeError
 from tests.cpu import plain_numpy
 from tests.cpu.random_calls import CONTAINERS, overflows, resolve, right_calls, wrong_calls

@@ -2,7 +2,7 @@
 
     OGIVE_EXAMPLES=2000 python -m pytest tests/cpu/test_random_formulas.py
 
-takes many more. Right is what enclosures say (`ogive.enclosure`), after a bound beside NumPy's values has decided most.
+takes many more. Right is what enclosures say (`ogive.enclosures.enclosure`), after a bound beside NumPy's values has decided most.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from ogive import formula as f
-from ogive.accuracy.running_bound import evaluate_with_bounds
-from ogive.dtypes import ELEMENT_TYPES, ElementType
-from ogive.enclosure import right_result
+from ogive.common.dtypes import ELEMENT_TYPES, ElementType
+from ogive.enclosures.enclosure import right_result
 from ogive.errors import UnsupportedError
-from ogive.expression import Expression, lift
-from ogive.passes.exact import repaired
-from ogive.passes.lower import lower
+from ogive.graph.expression import Expression, lift
+from ogive.laboratory.accuracy.running_bound import evaluate_with_bounds
+from ogive.lowering.exact import repaired
+from ogive.lowering.lower import lower
 from ogive.runtime.kernels import make_ufunc
 from tests.random_formulas import WRITTEN, X, Y, grown
 

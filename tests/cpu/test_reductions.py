@@ -10,7 +10,7 @@ import pytest
 import ogive
 from ogive import formula as f
 from ogive.errors import ArgumentError, FormulaError, ParameterError, ShapeError
-from ogive.row_operator import RowReduction
+from ogive.operators.row_operator import RowReduction
 
 RNG = np.random.default_rng(23)
 X = RNG.standard_normal((3, 4, 5)) * 3

@@ -11,11 +11,11 @@ import pytest
 import ogive
 import ogive.runtime
 from ogive import _native
-from ogive import operations as ops
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.expression import Expression, Format, node
-from ogive.passes.fuse import fuse
-from ogive.program import MASK, Level, Program, Reduction, Stage
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Format, node
+from ogive.lowering.fuse import fuse
+from ogive.lowering.program import MASK, Level, Program, Reduction, Stage
 from ogive.runtime import kernels
 from ogive.runtime.kernels import make_ufunc
 from tests.verify import verify_program

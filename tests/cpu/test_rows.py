@@ -8,17 +8,17 @@ import pytest
 
 import ogive
 from ogive import formula as f
-from ogive.accuracy import error_in_ulp
 from ogive.backends.target import TARGETS
 from ogive.catalog import OPERATORS
-from ogive.dtypes import element_type
+from ogive.common.dtypes import element_type
+from ogive.enclosures.row_enclosure import right_rows
 from ogive.errors import ArgumentError, DTypeError, FormulaError, ParameterError, ShapeError
-from ogive.expression import Format, formula_node, node, walk
 from ogive.golden.specification import of_operator
-from ogive.passes.lower import lower
-from ogive.reference import evaluate
-from ogive.row_enclosure import right_rows
-from ogive.row_operator import RowOperator
+from ogive.graph.expression import Format, formula_node, node, walk
+from ogive.laboratory.accuracy import error_in_ulp
+from ogive.laboratory.reference import evaluate
+from ogive.lowering.lower import lower
+from ogive.operators.row_operator import RowOperator
 from ogive.runtime.kernels import make_ufunc
 from tests.cpu.test_agreement import as_compute_format
 from tests.cpu.test_targets import RUNNABLE

@@ -12,14 +12,14 @@ import pytest
 
 import ogive
 from ogive import formula as f
-from ogive import operations as ops
-from ogive.dtypes import ELEMENT_TYPES, element_type_of
+from ogive.common.dtypes import ELEMENT_TYPES, element_type_of
+from ogive.enclosures.row_enclosure import right_rows
 from ogive.engine.computation import make_ufunc
 from ogive.engine.row_formulas import reduction
-from ogive.expression import Format, node
-from ogive.passes.exact_rows import rows_with_test
-from ogive.row_enclosure import right_rows
-from ogive.row_operator import row_operator
+from ogive.graph import operations as ops
+from ogive.graph.expression import Format, node
+from ogive.lowering.exact_rows import rows_with_test
+from ogive.operators.row_operator import row_operator
 from ogive.runtime.kernels import make_ufunc as ufunc_of
 
 TYPES = ("float32", "float16", "bfloat16")
@@ -386,7 +386,7 @@ def test_masked_rows_have_the_results_of_what_is_not_masked(kind):
 
 def test_rows_that_are_zero_take_few_bits(monkeypatch):
     """The sign of what is next to nothing is not looked for with all bits; what is decided is not rounded again."""
-    from ogive import row_enclosure
+    from ogive.enclosures import row_enclosure
 
     used = []
     plain = row_enclosure.rounded

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.dtypes import ELEMENT_TYPES
+from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.engine.computation import make_ufunc
 from ogive.engine.row_formulas import reduction
 from ogive.runtime import statistics

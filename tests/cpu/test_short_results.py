@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive import operations as ops
-from ogive.dtypes import ElementType, element_type
-from ogive.expression import Format, node, walk
-from ogive.numerics.truths import both
-from ogive.operator import Operator
-from ogive.passes import exact
-from ogive.program import Program
+from ogive.common.dtypes import ElementType, element_type
+from ogive.graph import operations as ops
+from ogive.graph.expression import Format, node, walk
+from ogive.lowering import exact
+from ogive.lowering.numerics.truths import both
+from ogive.lowering.program import Program
+from ogive.operators.operator import Operator
 from ogive.runtime.kernels import make_ufunc
 from tests.inputs import assert_same_bits
 

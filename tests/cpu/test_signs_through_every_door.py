@@ -45,7 +45,7 @@ def multiple(x: Any) -> Any:
     return ogive.softsign(x) * -2
 
 
-RIGHT: dict[str, tuple[ogive.operator.Operator, np.ndarray]] = {
+RIGHT: dict[str, tuple[ogive.operators.operator.Operator, np.ndarray]] = {
     "opposite": (opposite, -ogive.gelu(X)),
     "magnitude": (magnitude, abs(ogive.softsign(X))),
     "multiple": (multiple, ogive.softsign(X) * np.float32(-2)),

@@ -12,10 +12,10 @@ import ogive.directml as dml
 import ogive.onnx
 import ogive.webnn as webnn
 from ogive.catalog import OPERATORS
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.enclosure import right_result
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.enclosures.enclosure import right_result
 from ogive.errors import ParameterError
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 
 TINY = (1e-39, -1e-40, 2.0**-149, 1e-45, 2.0**-127)
 X = np.float32([1, -1, 1e-38, -1e-38, -1e-40, 3e38, -3e38, 0.5, -100, -0.0, np.inf, -np.inf])

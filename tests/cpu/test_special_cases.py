@@ -8,10 +8,10 @@ import pytest
 
 from ogive import formula as f
 from ogive import operator
-from ogive.accuracy import error_in_ulp
 from ogive.catalog import OPERATORS, PLACES
 from ogive.formula import __all__ as formula_names
-from ogive.reference import evaluate_exactly, to_long_double
+from ogive.laboratory.accuracy import error_in_ulp
+from ogive.laboratory.reference import evaluate_exactly, to_long_double
 from tests.inputs import assert_same_bits
 
 STATEMENT = re.compile(r"Special cases(?: \((?P<given>[^)]*)\))?: (?P<cases>[^.]+(?:\.[^.\s][^.]*)*)\.")

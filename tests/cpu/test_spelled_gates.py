@@ -12,7 +12,7 @@ import pytest
 import ogive
 from ogive import formula as f
 from ogive.backends.target import runnable_targets
-from ogive.passes.identities import as_computed, spelled_gate, with_common_factors
+from ogive.lowering.identities import as_computed, spelled_gate, with_common_factors
 from ogive.runtime.kernels import make_ufunc
 from tests.inputs import assert_same_bits
 

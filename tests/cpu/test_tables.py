@@ -9,16 +9,16 @@ import subprocess
 import numpy as np
 import pytest
 
-from ogive import operations as ops
 from ogive.backends.c_like import Text
 from ogive.backends.compiler import assembly, object_code
 from ogive.backends.dialects import ISO_C
 from ogive.backends.link import link
 from ogive.backends.llvm import emit, entries
 from ogive.backends.target import TARGETS, runnable_targets
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.expression import Format, node
-from ogive.program import Program
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.graph import operations as ops
+from ogive.graph.expression import Format, node
+from ogive.lowering.program import Program
 from ogive.runtime.kernels import make_ufunc
 
 #: Tables of each length, with zeros of both signs.

@@ -152,13 +152,13 @@ PARTS = 16
 def test_forced_from_the_environment_the_bits_are_the_same(part):
     """In processes of their own, with the whole call path: every operator of floating-point numbers, in parts."""
     code = f"""
-import hashlib, ogive.dtypes
-from ogive.accuracy import fingerprint
+import hashlib, ogive.common.dtypes
+from ogive.laboratory.accuracy import fingerprint
 from ogive.catalog import OPERATORS
 digest = hashlib.sha256()
 for op in [*OPERATORS.values()][{part}::{PARTS}]:
     required = {{p.name: 1.5 for p in op.parameters if p.is_required}}
-    for kind in map(ogive.dtypes.element_type, ("float16", "float32")):
+    for kind in map(ogive.common.dtypes.element_type, ("float16", "float32")):
         if not op.is_row_wise and any(set(s.inputs) == {{kind}} for s in op.signatures):
             digest.update(fingerprint(op, kind, required).encode())
 from ogive.backends.target import host_target
@@ -175,9 +175,9 @@ print(host_target().name, digest.hexdigest())
 
 def test_half_conversions_are_exact():
     """Both directions, all values, on the target that has no instruction for them."""
-    from ogive.dtypes import element_type
-    from ogive.expression import Format, node
-    from ogive.program import Program
+    from ogive.common.dtypes import element_type
+    from ogive.graph.expression import Format, node
+    from ogive.lowering.program import Program
 
     half, single = element_type("float16"), element_type("float32")
     up = Program((half,), (single,), (node("convert", (node("input", (), 0, Format.F16),), None, Format.F32),))

@@ -15,7 +15,7 @@ import pytest
 
 import ogive
 from ogive import formula as f
-from ogive.dtypes import ELEMENT_TYPES
+from ogive.common.dtypes import ELEMENT_TYPES
 from tests.cpu.test_guards import GUARDS
 from tests.textbooks import TEXTBOOKS, judged, operands, right
 

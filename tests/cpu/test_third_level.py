@@ -7,10 +7,10 @@ import pytest
 
 import ogive
 from ogive.catalog import OPERATORS
-from ogive.conversion import converted
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.enclosure import right_result
-from ogive.near_zero import leading_of
+from ogive.common.conversion import converted
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.enclosures.enclosure import right_result
+from ogive.enclosures.near_zero import leading_of
 from tests.inputs import parameter_sets
 
 SINGLE = ELEMENT_TYPES["float32"]

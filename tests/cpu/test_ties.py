@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive import enclosure
-from ogive.dtypes import element_type, element_type_of
+from ogive.common.dtypes import element_type, element_type_of
+from ogive.enclosures import enclosure
 from ogive.runtime.kernels import make_ufunc
 
 FORMULAS = {
@@ -67,7 +67,7 @@ def test_sums_beside_ties_are_right_and_decided_in_the_kernel(name, dtype, monke
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32], ids=lambda t: t.__name__)
 @pytest.mark.parametrize("width", [1, 30, 300])
 def test_logarithms_of_softmax_of_wide_logits_are_decided_in_the_kernel(dtype, width, monkeypatch):
-    from ogive import row_enclosure
+    from ogive.enclosures import row_enclosure
 
     rows, asked = np.random.default_rng(3).normal(0, width, (6, 64)).astype(dtype), []
     rows[0] = np.round(rows[0].astype(np.float32))

@@ -17,7 +17,7 @@ import pytest
 import ogive
 from ogive.backends.link import IMPORTS, Image
 from ogive.backends.target import TARGETS, host_target
-from ogive.contracts import CONTRACTS
+from ogive.common.contracts import CONTRACTS
 from ogive.engine import computation
 from ogive.errors import MissingPackageError, OgiveError
 from ogive.runtime import kernels, wheel_kernels
@@ -303,7 +303,9 @@ def wheel(folder, change=b""):
     path = folder / "ogive-1-cp311-cp311-linux_x86_64.whl"
     with zipfile.ZipFile(path, "w") as archive:
         for name, file in engine_files().items():
-            archive.writestr(f"ogive/{name}", Path(file).read_bytes() + (change if name == "program.py" else b""))
+            archive.writestr(
+                f"ogive/{name}", Path(file).read_bytes() + (change if name == "lowering/program.py" else b"")
+            )
         archive.writestr("ogive-1.dist-info/RECORD", "")
     return path
 

@@ -14,9 +14,9 @@ import pytest
 
 import ogive
 from ogive import formula as f
-from ogive.accuracy import error_in_ulp
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.enclosure import exact_value, right_result
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.enclosures.enclosure import exact_value, right_result
+from ogive.laboratory.accuracy import error_in_ulp
 
 TYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "float64": np.float64}
 

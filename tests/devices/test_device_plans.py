@@ -16,13 +16,13 @@ from onnx import parser, printer
 import ogive
 import ogive.directml as dml
 import ogive.onnx
+from ogive.common.dtypes import element_type
 from ogive.devices import device_plan, kernels
-from ogive.dtypes import element_type
 from ogive.engine.fusion import fused
 from ogive.engine.graph import ArrayValue, Graph, GraphNode
 from ogive.engine.plan import Call, Output
 from ogive.errors import ArgumentError, DeviceError, DTypeError, OgiveError, OutputError, ShapeError, UnsupportedError
-from ogive.signature import Signature
+from ogive.operators.signature import Signature
 from tests.directml.standard import make
 from tests.directml.test_graph import random_graphs
 from tests.directml.test_run import NAMES, RUNNABLE, arrays_for, present

@@ -16,7 +16,7 @@ import ogive
 from ogive.catalog import OPERATORS
 from ogive.errors import ArgumentError, DeviceError, DTypeError, ParameterError, ShapeError
 from ogive.exporting.sources import elements, fnv
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 from tests.cpu import test_retry as retry
 from tests.cpu import test_tables as tables
 from tests.random_formulas import grown

@@ -9,8 +9,8 @@ import numpy as np
 import ogive
 import ogive.directml as dml
 from ogive.catalog import OPERATORS as CATALOG
-from ogive.dtypes import element_type
-from ogive.reference import correctly_rounded, evaluate_exactly
+from ogive.common.dtypes import element_type
+from ogive.laboratory.reference import correctly_rounded, evaluate_exactly
 from tests.directml.standard import NUMPY, OPERATORS, attributes, combinations, desc_class, inputs, output
 from tests.inputs import assert_same_bits, random_values, special_values
 

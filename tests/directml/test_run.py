@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import ogive
 import ogive.directml as dml
 from ogive.catalog import OPERATORS as CATALOG
-from ogive.signature import ANY
+from ogive.operators.signature import ANY
 from tests.directml.running import (
     DEVICE,
     IDS,

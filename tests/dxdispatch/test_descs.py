@@ -5,9 +5,9 @@ import json
 import pytest
 
 import ogive.directml as dml
+from ogive.common.documents.document import Document
+from ogive.common.documents.place import DocumentPlace
 from ogive.directml.enumerations import short_name
-from ogive.documents.document import Document
-from ogive.documents.place import DocumentPlace
 from ogive.dxdispatch.model_descs import flags, operator_desc
 from ogive.errors import ModelError
 from tests.directml.running import bare

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ogive.documents.document import Document, Members
-from ogive.documents.place import DocumentPlace
+from ogive.common.documents.document import Document, Members
+from ogive.common.documents.place import DocumentPlace
 from ogive.errors import ModelError
 
 TEXT = """// a model

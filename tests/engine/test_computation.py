@@ -9,14 +9,14 @@ import pytest
 
 import ogive
 from ogive import formula
-from ogive.dtypes import element_type
+from ogive.common.dtypes import element_type
 from ogive.engine import computation
 from ogive.engine.computation import Element, Formula, Fused, kernel_of, make_ufunc
 from ogive.engine.rows import RowFormula, RowFused
-from ogive.expression import Format, lift, node
-from ogive.passes import lower as lowering
+from ogive.graph.expression import Format, lift, node
+from ogive.lowering import lower as lowering
+from ogive.operators.signature import Signature
 from ogive.runtime import cache
-from ogive.signature import Signature
 
 F32, I8 = element_type("float32"), element_type("int8")
 

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ogive
-from ogive.dtypes import element_type
+from ogive.common.dtypes import element_type
 from ogive.engine.computation import Element
 from ogive.engine.fusion import fused
 from ogive.engine.fusion_groups import LARGEST_KERNEL, Vertex, fusion_groups
 from ogive.engine.graph import ArrayValue, Constants, Graph, GraphNode
-from ogive.signature import Signature
+from ogive.operators.signature import Signature
 
 F32 = element_type("float32")
 X = np.linspace(-3, 3, 100, dtype=np.float32)

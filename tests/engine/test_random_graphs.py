@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 import ogive
 from ogive._native import Plan
-from ogive.dtypes import element_type
+from ogive.common.dtypes import element_type
 from ogive.engine.computation import cast, kernel_of, make_ufunc
 from ogive.engine.executable import ArrayFunction, GraphDescription, grouped, plan_graph
 from ogive.engine.graph import ArrayValue, GraphNode
 from ogive.engine.row_formulas import REDUCTIONS, reduction
 from ogive.engine.rows import RowFormula
-from ogive.signature import Signature
+from ogive.operators.signature import Signature
 from tests.inputs import assert_same_bits
 
 ASKED = os.environ.get("OGIVE_EXAMPLES")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.accuracy import error_in_ulp
-from ogive.dtypes import FLOATS, INTEGERS, element_type
+from ogive.common.dtypes import FLOATS, INTEGERS, element_type
+from ogive.enclosures.row_enclosure import right_rows
 from ogive.engine.computation import make_ufunc
 from ogive.engine.row_formulas import REDUCTIONS, reduction
-from ogive.row_enclosure import right_rows
+from ogive.laboratory.accuracy import error_in_ulp
 from tests.inputs import assert_same_bits
 
 LENGTHS = (1, 2, 7, 16, 100, 1001, 16385)

@@ -8,12 +8,12 @@ from ogive.backends.compiler import object_code
 from ogive.backends.link import link
 from ogive.backends.llvm import emit, entries
 from ogive.backends.target import TARGETS
-from ogive.dtypes import FLOATS, element_type
+from ogive.common.dtypes import FLOATS, element_type
 from ogive.engine.computation import Element, Fused, make_ufunc
 from ogive.engine.row_formulas import reduction
 from ogive.engine.rows import RowFormula, RowFused, fits_a_kernel
+from ogive.operators.signature import Signature
 from ogive.runtime import kernels
-from ogive.signature import Signature
 from tests.cpu.test_targets import RUNNABLE
 from tests.inputs import assert_same_bits
 from tests.verify import verify

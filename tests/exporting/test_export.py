@@ -150,7 +150,7 @@ def test_refusals(given, more, kind, text):
 
 def test_the_fixed_set_never_changes():
     """Digests in headers that exist depend on it."""
-    from ogive.dtypes import element_type
+    from ogive.common.dtypes import element_type
 
     kinds = ("bool", "int8", "uint32", "float16", "bfloat16", "float32", "float64")
     assert [f"{fnv([elements(element_type(k), 1, 100)]):016x}" for k in kinds] == FIXED

@@ -9,14 +9,14 @@ import pytest
 from click.testing import CliRunner
 
 import ogive
-from ogive.accuracy.ulp import error_in_ulp
 from ogive.cli import ogive as commands
-from ogive.contracts import IN_FLOAT
-from ogive.dtypes import element_type
+from ogive.common.contracts import IN_FLOAT
+from ogive.common.dtypes import element_type
 from ogive.errors import ParameterError, UnsupportedError
-from ogive.expression import Format, walk
 from ogive.golden.inputs import special_values
-from ogive.operations import DIVIDE, FMA
+from ogive.graph.expression import Format, walk
+from ogive.graph.operations import DIVIDE, FMA
+from ogive.laboratory.accuracy.ulp import error_in_ulp
 
 #: The largest errors in ULP of results from 2**-120 on; measured are those of docs/export.md.
 BOUNDS = {

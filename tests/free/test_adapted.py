@@ -5,10 +5,10 @@ from math import factorial
 
 import pytest
 
-from ogive.numerics.elementary.derived_numbers import POLYNOMIALS
-from ogive.numerics.elementary.exponential import of_ninth_degree
-from ogive.numerics.elementary.own_errors import PROMOTED
-from ogive.numerics.machine import LONG
+from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS
+from ogive.lowering.numerics.elementary.exponential import of_ninth_degree
+from ogive.lowering.numerics.elementary.own_errors import PROMOTED
+from ogive.lowering.numerics.machine import LONG
 
 ARGUMENTS = [Fraction(i, 64) for i in range(-22, 23)]
 

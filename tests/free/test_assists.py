@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ogive.accuracy.running_bound import evaluate_with_bounds
 from ogive.catalog import OPERATORS
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.expression import Format, walk
-from ogive.numerics import paired
-from ogive.passes.lower import lower
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.graph.expression import Format, walk
+from ogive.laboratory.accuracy.running_bound import evaluate_with_bounds
+from ogive.lowering.lower import lower
+from ogive.lowering.numerics import paired
 from tests.assists import COUNT, ORDINARY, assists, assists_of, derivatives, drawn, programs, values_of
 from tests.inputs import CASES, OF_ROWS, named
 from tests.random_formulas import WRITTEN, X, grown

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from ogive import formula as f
 from ogive.catalog import OPERATORS
-from ogive.dtypes import ELEMENT_TYPES, ElementType
-from ogive.expression import Expression, Format, constant, lift, node, walk
-from ogive.passes import cost as costs
-from ogive.passes import fast_path
-from ogive.passes.cost import WIDTH_OF_FLOAT64, cost
-from ogive.passes.fold import fold
-from ogive.passes.lower import lower
-from ogive.program import Program
+from ogive.common.dtypes import ELEMENT_TYPES, ElementType
+from ogive.graph.expression import Expression, Format, constant, lift, node, walk
+from ogive.lowering import cost as costs
+from ogive.lowering import fast_path
+from ogive.lowering.cost import WIDTH_OF_FLOAT64, cost
+from ogive.lowering.fold import fold
+from ogive.lowering.lower import lower
+from ogive.lowering.program import Program
 from ogive.runtime.kernels import make_ufunc
 from tests.inputs import CASES, assert_same_bits
 

@@ -10,7 +10,7 @@ import pytest
 import ogive
 from ogive import formula as f
 from ogive.errors import FormulaError
-from ogive.expression import OPERATIONS, Expression, Format, Term, constant, node, walk
+from ogive.graph.expression import OPERATIONS, Expression, Format, Term, constant, node, walk
 
 x = node("input", (), 0, Format.NUMBER)
 y = node("input", (), 1, Format.NUMBER)
@@ -98,7 +98,7 @@ def test_truth_values_among_numbers_are_1_and_0():
 
 def test_no_lookup_asks_for_equality(monkeypatch):
     """`==` makes nodes, so that tables of nodes must find them by identity, whatever their hashes are."""
-    from ogive import expression
+    from ogive.graph import expression
 
     graph = f.where(x > 0, f.exp(x * y), y)
     assert all(not isinstance(part, Expression) for key in expression._table for part in (*key, *key[1]))
@@ -144,9 +144,10 @@ def test_a_dead_nodes_place_in_the_table_is_free():
 
 def visits(formula, kind, rows, monkeypatch):
     """How many nodes are visited to lower a formula."""
-    from ogive import expression, passes
+    from ogive import lowering
+    from ogive.graph import expression
 
-    modules = [import_module(f"ogive.passes.{found.name}") for found in pkgutil.iter_modules(passes.__path__)]
+    modules = [import_module(f"ogive.lowering.{found.name}") for found in pkgutil.iter_modules(lowering.__path__)]
     walkers = [module for module in modules if hasattr(module, "walk")]
     assert len(walkers) > 10
     count = 0

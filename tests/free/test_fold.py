@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import ogive
 from ogive import formula as f
 from ogive.catalog import OPERATORS
-from ogive.expression import Expression, Format, constant, depends_on_elements, node, walk
-from ogive.passes.fold import fewer_conversions, fold
+from ogive.graph.expression import Expression, Format, constant, depends_on_elements, node, walk
+from ogive.lowering.fold import fewer_conversions, fold
 from tests.verify import verify
 
 x = node("input", (), 0, Format.NUMBER)

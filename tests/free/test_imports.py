@@ -11,157 +11,174 @@ import pytest
 
 import ogive
 from ogive.catalog import activations
-from ogive.expression import OPERATIONS
-from ogive.operator import Operator
+from ogive.graph.expression import OPERATIONS
+from ogive.operators.operator import Operator
 
 ROOT = Path(ogive.__file__).parent
 
 #: The parts that each part may import of the package, besides itself. `errors`, `dtypes`, `conversion`, `forking` and `contracts` are for all.
 MAY_IMPORT = {
+    **{package: set() for package in ("common", "graph", "laboratory", "enclosures", "operators")},
     "errors": set(),
-    "records": set(),
-    "dtypes": set(),
-    "forking": {"_native"},
-    "contracts": set(),
-    "conversion": set(),
-    "drafts": set(),
-    "array_files": set(),
-    "documents": set(),
-    "formats": set(),
-    "operations": {"formats"},
-    "walking": set(),
-    "error_functions": set(),
-    "slopes": {"error_functions"},
-    "show": {"formats", "operations", "walking"},
-    "expression": {"show", "walking"},
-    "elementary_functions": {"error_functions", "operations", "slopes"},
-    "limits": {"expression"},
-    "formula": {"expression", "limits"},
-    "slope_forms": {"expression", "formula", "limits", "slopes"},
-    "numpy_in_formulas": {"expression", "formula"},
-    "trace": {"expression", "formula", "numpy_in_formulas"},
-    "reference": {"error_functions", "expression", "passes", "slope_forms"},  # of passes only the forms
-    "effects": set(),
-    "enclosure": {"effects", "expression", "limits"},
-    "row_enclosure": {"elementary_functions", "enclosure", "expression", "limits"},
-    "differentiation": {"expression", "formula", "limits", "slopes"},
-    "near_zero": {"differentiation", "enclosure", "expression"},
-    "magnitudes": {"expression", "limits"},
-    "program": {"expression", "numerics"},
-    "numerics": {"effects", "expression"},
-    "passes": {
+    "common.records": set(),
+    "common.dtypes": set(),
+    "common.forking": {"_native"},
+    "common.contracts": set(),
+    "common.conversion": set(),
+    "common.drafts": set(),
+    "common.array_files": set(),
+    "common.documents": set(),
+    "graph.formats": set(),
+    "graph.operations": {"graph.formats"},
+    "graph.walking": set(),
+    "graph.error_functions": set(),
+    "graph.slopes": {"graph.error_functions"},
+    "graph.show": {"graph.formats", "graph.operations", "graph.walking"},
+    "graph.expression": {"graph.show", "graph.walking"},
+    "graph.elementary_functions": {"graph.error_functions", "graph.operations", "graph.slopes"},
+    "graph.limits": {"graph.expression"},
+    "formula": {"graph.expression", "graph.limits"},
+    "differentiation.slope_forms": {"graph.expression", "formula", "graph.limits", "graph.slopes"},
+    "operators.numpy_in_formulas": {"graph.expression", "formula"},
+    "operators.trace": {"graph.expression", "formula", "operators.numpy_in_formulas"},
+    "laboratory.reference": {
+        "graph.error_functions",
+        "graph.expression",
+        "lowering",
+        "differentiation.slope_forms",
+    },  # of passes only the forms
+    "common.effects": set(),
+    "enclosures.enclosure": {"common.effects", "graph.expression", "graph.limits"},
+    "enclosures.row_enclosure": {
+        "graph.elementary_functions",
+        "enclosures.enclosure",
+        "graph.expression",
+        "graph.limits",
+    },
+    "differentiation": {"graph.expression", "formula", "graph.limits", "graph.slopes"},
+    "enclosures.near_zero": {"differentiation", "enclosures.enclosure", "graph.expression"},
+    "enclosures.magnitudes": {"graph.expression", "graph.limits"},
+    "lowering.program": {"graph.expression", "lowering.numerics"},
+    "lowering.numerics": {"common.effects", "graph.expression"},
+    "lowering": {
         "differentiation",  # the forms of slopes, which have rules of their own
-        "enclosure",
-        "expression",
+        "enclosures.enclosure",
+        "graph.expression",
         "formula",
-        "slope_forms",
-        "limits",
-        "magnitudes",
-        "near_zero",
-        "numerics",
-        "program",
-        "row_enclosure",
+        "differentiation.slope_forms",
+        "graph.limits",
+        "enclosures.magnitudes",
+        "enclosures.near_zero",
+        "lowering.numerics",
+        "lowering.program",
+        "enclosures.row_enclosure",
     },  # of enclosures the last level of results
-    "backends": {"expression", "program", "_native"},
-    "runtime": {"backends", "passes", "program", "_native"},  # of passes only the cost
+    "backends": {"graph.expression", "lowering.program", "_native"},
+    "runtime": {"backends", "lowering", "lowering.program", "_native"},  # of passes only the cost
     "engine": {
-        "enclosure",
-        "expression",
+        "enclosures.enclosure",
+        "graph.expression",
         "formula",
-        "limits",
-        "passes",
-        "program",
-        "row_enclosure",
+        "graph.limits",
+        "lowering",
+        "lowering.program",
+        "enclosures.row_enclosure",
         "runtime",
         "_native",
     },
-    "signature": set(),
-    "pickling": {"expression", "signature"},
-    "containers": set(),
-    "explain": {"containers", "signature"},
-    "operator": {
-        "containers",
-        "explain",
-        "expression",
-        "limits",
+    "operators.signature": set(),
+    "operators.pickling": {"graph.expression", "operators.signature"},
+    "operators.containers": set(),
+    "operators.explain": {"operators.containers", "operators.signature"},
+    "operators.operator": {
+        "operators.containers",
+        "operators.explain",
+        "graph.expression",
+        "graph.limits",
         "engine",
-        "pickling",
-        "signature",
-        "trace",
-        "passes",
-        "program",
+        "operators.pickling",
+        "operators.signature",
+        "operators.trace",
+        "lowering",
+        "lowering.program",
         "_native",
     },
-    "row_operator": {"containers", "expression", "operator", "signature", "_native"},
-    "accuracy": {
-        "enclosure",
-        "expression",
-        "slope_forms",
-        "limits",
-        "operator",
-        "reference",
-        "row_enclosure",
-        "row_operator",
+    "operators.row_operator": {
+        "operators.containers",
+        "graph.expression",
+        "operators.operator",
+        "operators.signature",
+        "_native",
     },
-    "peers": set(),
+    "laboratory.accuracy": {
+        "enclosures.enclosure",
+        "graph.expression",
+        "differentiation.slope_forms",
+        "graph.limits",
+        "operators.operator",
+        "laboratory.reference",
+        "enclosures.row_enclosure",
+        "operators.row_operator",
+    },
+    "laboratory.peers": set(),
     "golden": {
-        "limits",
-        "accuracy",
+        "graph.limits",
+        "laboratory.accuracy",
         "catalog",
         "differentiation",
         "directml",
-        "enclosure",
+        "enclosures.enclosure",
         "engine",
-        "expression",
-        "near_zero",
+        "graph.expression",
+        "enclosures.near_zero",
         "onnx",
-        "operator",
-        "reference",
-        "row_enclosure",
-        "row_operator",
-        "signature",
+        "operators.operator",
+        "laboratory.reference",
+        "enclosures.row_enclosure",
+        "operators.row_operator",
+        "operators.signature",
         "webnn",
     },
     "judge": {
-        "accuracy",
-        "array_files",
+        "laboratory.accuracy",
+        "common.array_files",
         "catalog",
         "device_names",
-        "documents",
-        "error_functions",
+        "common.documents",
+        "graph.error_functions",
         "golden",
-        "near_zero",
-        "peers",
-        "reference",
+        "enclosures.near_zero",
+        "laboratory.peers",
+        "laboratory.reference",
     },
-    "catalog": {"limits", "formula", "operator", "row_operator", "signature"},
+    "catalog": {"graph.limits", "formula", "operators.operator", "operators.row_operator", "operators.signature"},
     "gradients": {
         "catalog",
-        "containers",
+        "operators.containers",
         "differentiation",
         "engine",
-        "expression",
+        "graph.expression",
         "formula",
-        "limits",
-        "operator",
-        "row_operator",
-        "show",
-        "signature",
-        "operations",
+        "graph.limits",
+        "operators.operator",
+        "operators.row_operator",
+        "graph.show",
+        "operators.signature",
+        "graph.operations",
     },
-    "movement": set(),
-    "fast": {"catalog", "operator"},
+    "engine.movement": set(),
+    "fast": {"catalog", "operators.operator"},
     "torch": {
         "catalog",
-        "containers",
+        "operators.containers",
         "cuda",
         "exporting",  # C in what inductor writes
         "formula",
         "gradients",
         "onnx",  # what torch's exporter writes
-        "operator",
-        "row_operator",
-        "signature",
+        "operators.operator",
+        "operators.row_operator",
+        "operators.signature",
         "_native",
     },
     "directml": {
@@ -169,10 +186,10 @@ MAY_IMPORT = {
         "device_names",
         "devices",
         "engine",
-        "operator",
-        "pickling",
-        "signature",
-        "expression",
+        "operators.operator",
+        "operators.pickling",
+        "operators.signature",
+        "graph.expression",
         "_native",
     },
     "onnx": {
@@ -181,54 +198,73 @@ MAY_IMPORT = {
         "devices",
         "engine",
         "gradients",
-        "operator",
-        "row_operator",
-        "signature",
-        "expression",
+        "operators.operator",
+        "operators.row_operator",
+        "operators.signature",
+        "graph.expression",
         "formula",
-        "movement",
+        "engine.movement",
         "runtime",
         "_native",
-        "operations",
-        "slope_forms",
+        "graph.operations",
+        "differentiation.slope_forms",
     },
-    "webnn": {"catalog", "engine", "expression", "formula", "movement", "operations", "signature", "_native"},
-    "dxdispatch": {"array_files", "directml", "documents", "drafts", "onnx", "runtime"},
-    "check": {"catalog", "directml", "documents", "dxdispatch", "onnx"},
-    "onnxruntime": {"_native", "catalog", "engine", "exporting", "onnx", "operator"},
-    "curves": {"gradients", "operator"},
-    "exporting": {"_native", "backends", "engine", "expression", "golden", "onnx", "operator", "program", "signature"},
-    "devices": {"backends", "engine", "operator", "program", "runtime", "signature"},
-    "opencl": {"backends", "catalog", "devices", "operator"},
-    "cuda": {"backends", "catalog", "devices", "operator", "runtime"},
+    "webnn": {
+        "catalog",
+        "engine",
+        "graph.expression",
+        "formula",
+        "engine.movement",
+        "graph.operations",
+        "operators.signature",
+        "_native",
+    },
+    "dxdispatch": {"common.array_files", "directml", "common.documents", "common.drafts", "onnx", "runtime"},
+    "check": {"catalog", "directml", "common.documents", "dxdispatch", "onnx"},
+    "onnxruntime": {"_native", "catalog", "engine", "exporting", "onnx", "operators.operator"},
+    "cli.curves": {"gradients", "operators.operator"},
+    "exporting": {
+        "_native",
+        "backends",
+        "engine",
+        "graph.expression",
+        "golden",
+        "onnx",
+        "operators.operator",
+        "lowering.program",
+        "operators.signature",
+    },
+    "devices": {"backends", "engine", "operators.operator", "lowering.program", "runtime", "operators.signature"},
+    "opencl": {"backends", "catalog", "devices", "operators.operator"},
+    "cuda": {"backends", "catalog", "devices", "operators.operator", "runtime"},
     "device_names": {"opencl", "cuda"},
-    "jax": {"catalog", "gradients", "operator", "row_operator", "signature", "_native"},
+    "jax": {"catalog", "gradients", "operators.operator", "operators.row_operator", "operators.signature", "_native"},
     "cli": {
-        "accuracy",
-        "array_files",
-        "curves",
-        "enclosure",
-        "expression",
+        "laboratory.accuracy",
+        "common.array_files",
+        "cli.curves",
+        "enclosures.enclosure",
+        "graph.expression",
         "exporting",
         "catalog",
         "check",
-        "operator",
-        "row_operator",
-        "peers",
-        "show",
-        "signature",
+        "operators.operator",
+        "operators.row_operator",
+        "laboratory.peers",
+        "graph.show",
+        "operators.signature",
         "backends",
         "cuda",
-        "numerics",
+        "lowering.numerics",
         "onnx",
         "opencl",
-        "passes",
+        "lowering",
         "directml",
-        "drafts",
+        "common.drafts",
         "dxdispatch",
         "golden",
         "judge",
-        "reference",
+        "laboratory.reference",
         "runtime",
     },
     "__main__": {"cli"},
@@ -237,8 +273,8 @@ MAY_IMPORT = {
         "catalog",
         "exporting",
         "formula",
-        "operator",
-        "row_operator",
+        "operators.operator",
+        "operators.row_operator",
         "runtime",
         "check",
         "directml",
@@ -251,12 +287,23 @@ MAY_IMPORT = {
         "torch",
     },
 }
-COMMON = {"errors", "dtypes", "forking", "contracts", "records", "conversion"}
+COMMON = {"errors", *(f"common.{name}" for name in ("contracts", "conversion", "dtypes", "forking", "records"))}
 
 
-def part_of(path: Path) -> str:
-    relative = path.relative_to(ROOT)
-    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+def dotted(path: Path) -> str:
+    """A module's name without the package's."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def part_of(name: str) -> str:
+    """The part that a module is in: the longest beginning of its dotted name that has a row, else the whole name.
+
+    >>> part_of("common.effects"), part_of("lowering.numerics.bound"), part_of("lowering.exact")
+    ('common.effects', 'lowering.numerics', 'lowering')
+    """
+    words = name.split(".")
+    beginnings = (".".join(words[:length]) for length in range(len(words), 0, -1))
+    return next((beginning for beginning in beginnings if beginning in MAY_IMPORT), name)
 
 
 @cache
@@ -267,29 +314,28 @@ def imports_in(path: Path) -> list[ast.Import | ast.ImportFrom]:
 
 
 def imports(path: Path):
+    """The parts that a file imports, and the names that it imports of ogive itself."""
     for statement in imports_in(path):
         if isinstance(statement, ast.ImportFrom) and statement.module and statement.level == 0:
-            package, *rest = statement.module.split(".")
-            if package == "ogive":
-                yield from [rest[0]] if rest else [alias.name for alias in statement.names]
+            names = [f"{statement.module}.{alias.name}" for alias in statement.names]
         elif isinstance(statement, ast.Import):
-            for alias in statement.names:
-                package, *rest = alias.name.split(".")
-                if package == "ogive" and rest:
-                    yield rest[0]
+            names = [alias.name for alias in statement.names]
+        else:
+            continue
+        yield from (part_of(name.removeprefix("ogive.")) for name in names if name.startswith("ogive."))
 
 
 MODULES = sorted(ROOT.rglob("*.py"))
 
 
 def not_allowed(path: Path):
-    part = part_of(path)
+    part = part_of(dotted(path))
     if part not in MAY_IMPORT:
         yield f"{part} is not in the picture: add it to MAY_IMPORT and to docs/architecture.md"
         return
     allowed = MAY_IMPORT[part] | COMMON | {part}
-    if part == "expression" or "expression" in allowed:
-        allowed |= {"elementary_functions", "formats", "operations"}
+    if part == "graph.expression" or "graph.expression" in allowed:
+        allowed |= {"graph.elementary_functions", "graph.formats", "graph.operations"}
     for imported in imports(path):  # or a name that ogive/__init__.py exports
         if imported not in allowed and (imported in MAY_IMPORT or imported == "_native"):
             yield f"{path.relative_to(ROOT)}: {part} must not import {imported}"
@@ -300,7 +346,7 @@ def test_arrows_point_one_way():
     assert not wrong, "\n".join(wrong)
 
 
-NAMES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES}
+NAMES = {dotted(path): path for path in MODULES}
 
 
 def files_imported(path: Path) -> set[str]:
@@ -351,7 +397,7 @@ def test_circles_are_found():
 
 def test_front_ends_reach_the_compiler_through_the_engine():
     """No file of a front end imports lowering, fusing, or what makes kernels."""
-    inner = {"passes", "backends", "numerics"}
+    inner = {"backends", "lowering", "lowering.numerics"}
     for front_end in ("directml", "onnx", "webnn", "dxdispatch", "check"):
         files = [path for name, path in NAMES.items() if name.startswith(front_end)]
         assert len(files) > 2
@@ -450,7 +496,7 @@ def test_dir_lists_what_is_for_users():
     assert all(
         hasattr(ogive, name) for name in dir(ogive) if name not in ("cuda", "jax", "opencl", "torch")
     )  # which may be missing
-    for inner in ("catalog", "dtypes", "runtime", "signature", "expression", "passes", "program"):
+    for inner in ("catalog", "dtypes", "dtypes", "runtime", "graph", "lowering", "operators"):
         assert inner not in dir(ogive)
     with pytest.raises(AttributeError, match="module 'ogive' has no attribute 'gelo'"):
         ogive.gelo  # noqa: B018

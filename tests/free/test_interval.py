@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ogive.numerics.interval import EVERYTHING, Interval
+from ogive.lowering.numerics.interval import EVERYTHING, Interval
 
 numbers = st.floats(allow_nan=False, width=64)
 

@@ -49,7 +49,7 @@ def test_the_command_line(package):
         ),
         (
             "mpmath",
-            "from ogive import error_functions; error_functions.context()",
+            "from ogive.graph import error_functions; error_functions.context()",
             "results in 300 bits: the package mpmath is not installed. Install it: pip install 'ogive[exact]'",
         ),
         pytest.param(

@@ -12,13 +12,13 @@ import pytest
 
 import ogive
 from ogive import formula as f
-from ogive.dtypes import ELEMENT_TYPES
+from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.errors import PickleError, UnsupportedError
-from ogive.expression import Format, lift, node, python, walk
-from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.interval import Interval
-from ogive.operations import OPERATIONS, Operation, elementary
-from ogive.reference import evaluate, evaluate_exactly
+from ogive.graph.expression import Format, lift, node, python, walk
+from ogive.graph.operations import OPERATIONS, Operation, elementary
+from ogive.laboratory.reference import evaluate, evaluate_exactly
+from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
+from ogive.lowering.numerics.interval import Interval
 from tests.verify import verify
 
 # ---- the file of the function: x / (1 + abs(x)), which needs no polynomial
@@ -109,7 +109,7 @@ def test_references_compute_it():
 
 
 def test_enclosures_decide_it():
-    from ogive.enclosure import right_result
+    from ogive.enclosures.enclosure import right_result
 
     single = ELEMENT_TYPES["float32"]
     for value in (0.5, -0.3, 77.0, 1e-30, math.inf):

@@ -7,8 +7,8 @@ from dataclasses import FrozenInstanceError, asdict, dataclass, fields, is_datac
 import pytest
 
 from ogive.backends.target import TARGETS
-from ogive.dtypes import ELEMENT_TYPES, ElementType
-from ogive.records import record, replaced
+from ogive.common.dtypes import ELEMENT_TYPES, ElementType
+from ogive.common.records import record, replaced
 
 
 @record()

@@ -1,4 +1,4 @@
-"""Numbers become those of ml_dtypes through ogive.conversion alone: NumPy rounds float64 twice on the way."""
+"""Numbers become those of ml_dtypes through ogive.common.conversion alone: NumPy rounds float64 twice on the way."""
 
 import ast
 from pathlib import Path
@@ -10,8 +10,8 @@ ROOT = Path(ogive.__file__).parent
 #: The makers of inputs: any numbers do there.
 INPUTS = {
     *(
-        "accuracy/measure.py",
-        "accuracy/misrounded.py",
+        "laboratory/accuracy/measure.py",
+        "laboratory/accuracy/misrounded.py",
         "golden/inputs.py",
         "golden/vectors.py",
         "golden/whole_rules.py",
@@ -51,7 +51,7 @@ def test_conversions_go_through_one_function():
         text = path.read_text(encoding="utf-8")
         if "astype" in text and str(path.relative_to(ROOT)) not in INPUTS:
             lines = list(conversions(text))
-            assert not lines, f"{path}: write converted(x, kind.numpy) of ogive.conversion in lines {lines}"
+            assert not lines, f"{path}: write converted(x, kind.numpy) of ogive.common.conversion in lines {lines}"
 
 
 def test_what_is_found():

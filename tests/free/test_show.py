@@ -2,8 +2,8 @@ import pytest
 
 import ogive
 from ogive import formula as f
-from ogive.expression import Format, node, python
-from ogive.show import formula
+from ogive.graph.expression import Format, node, python
+from ogive.graph.show import formula
 from tests.inputs import CASE_IDS, CASES
 
 x = node("input", (), 0, Format.NUMBER)

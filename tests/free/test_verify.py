@@ -2,11 +2,11 @@
 
 import pytest
 
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.expression import OPERATIONS, Format, node
-from ogive.passes.fold import fold
-from ogive.passes.fuse import fuse
-from ogive.program import Program, Reduction, Stage
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.graph.expression import OPERATIONS, Format, node
+from ogive.lowering.fold import fold
+from ogive.lowering.fuse import fuse
+from ogive.lowering.program import Program, Reduction, Stage
 from tests.inputs import CASE_IDS, CASES, OF_ROWS, named, parameter_sets
 from tests.verify import MalformedGraph, verify, verify_program
 

@@ -245,7 +245,7 @@ def recursive_row_operator():
 
 
 def constraint_of_nothing():
-    from ogive.signature import NONZERO
+    from ogive.operators.signature import NONZERO
 
     @ogive.operator(constraints={"alpha": NONZERO})
     def op(x, *, beta=1.0):
@@ -336,7 +336,9 @@ def test_the_range_of_parameters():
         ogive.operator(op)
 
 
-@pytest.mark.parametrize("types", [["float32"], [np.float32], [np.dtype("f4")], ["f4"], (ogive.dtypes.FLOATS[2],)])
+@pytest.mark.parametrize(
+    "types", [["float32"], [np.float32], [np.dtype("f4")], ["f4"], (ogive.common.dtypes.FLOATS[2],)]
+)
 def test_element_types_by_name(types):
     op = ogive.operator(types=types)(lambda x: x + 1)
     assert [t.name for signature in op.signatures for t in signature.inputs] == ["float32"]

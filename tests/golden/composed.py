@@ -19,8 +19,8 @@ from gmpy2 import mpfr
 import ogive
 from ogive import formula as f
 from ogive.catalog import OPERATORS
-from ogive.dtypes import element_type
-from ogive.operator import Operator
+from ogive.common.dtypes import element_type
+from ogive.operators.operator import Operator
 from tests.golden import oracle
 
 #: Bits of values, and how many more for each unit of the operand: those of ``1 - tanh(x)`` are 2.9 a unit.

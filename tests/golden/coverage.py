@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ogive.accuracy.ulp import error_in_ulp
 from ogive.errors import ModelError, UnsupportedError
 from ogive.golden.directml_operators import all_of_directml, of_directml
 from ogive.golden.normal_rules import TRAINING_RULES
@@ -21,6 +20,7 @@ from ogive.golden.onnx_operators import all_of_onnx, of_onnx
 from ogive.golden.specification import Specification, WholeSpecification, bits_of
 from ogive.golden.vectors import Case, arrays_in, make
 from ogive.golden.whole_arrays import NORMALISATIONS
+from ogive.laboratory.accuracy.ulp import error_in_ulp
 
 #: How far results of Ogive's own kernels may be from the exact values, in ULP. They are correctly rounded but in float64.
 OWN_ULP, OWN_ULP_FLOAT64 = 0.5, 1.0

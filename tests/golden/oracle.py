@@ -16,7 +16,7 @@ import gmpy2
 import numpy as np
 from gmpy2 import mpfr
 
-from ogive.dtypes import element_type
+from ogive.common.dtypes import element_type
 from ogive.golden.inputs import choose
 from ogive.golden.onnx_operators import of_onnx
 from ogive.golden.specification import Specification, bits_of, find_operator, of_operator

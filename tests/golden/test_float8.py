@@ -6,8 +6,8 @@ from click.testing import CliRunner
 
 import ogive
 from ogive.cli import ogive as commands
-from ogive.dtypes import FLOAT_FORMATS, FLOATS_OF_8_BITS
-from ogive.enclosure import nearest
+from ogive.common.dtypes import FLOAT_FORMATS, FLOATS_OF_8_BITS
+from ogive.enclosures.enclosure import nearest
 from ogive.golden.inputs import every
 from ogive.judge import judge
 

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from onnx import numpy_helper
 
 import ogive
-from ogive.array_files import read_npz
 from ogive.cli.vectors_command import command
-from ogive.dtypes import element_type
+from ogive.common.array_files import read_npz
+from ogive.common.dtypes import element_type
 from ogive.errors import ArgumentError, DTypeError, ParameterError, ShapeError, UnsupportedError
 from ogive.golden.formats import write
 from ogive.golden.inputs import choose, special_values

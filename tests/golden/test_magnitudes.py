@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.enclosure import right_result
-from ogive.expression import Format, walk
-from ogive.magnitudes import FUNCTIONS, by_magnitude
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.enclosures.enclosure import right_result
+from ogive.enclosures.magnitudes import FUNCTIONS, by_magnitude
+from ogive.graph.expression import Format, walk
 
 #: Zeros, infinities, NaN, and numbers of all sizes.
 SPECIAL = np.array(

@@ -7,11 +7,11 @@ import pytest
 
 import ogive
 from ogive import formula as f
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.enclosure import right_result
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.enclosures.enclosure import right_result
+from ogive.enclosures.near_zero import LIMIT, leading_of
 from ogive.formula import where
 from ogive.golden.specification import bits_of, of_operator
-from ogive.near_zero import LIMIT, leading_of
 
 SINGLE = ELEMENT_TYPES["float32"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from gmpy2 import mpfr
 
 from ogive.catalog import OPERATORS
-from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.common.dtypes import ELEMENT_TYPES, ElementType
 from ogive.errors import DTypeError
 from ogive.golden.inputs import choose
 from ogive.golden.specification import Specification, bits_of, of_operator

@@ -13,8 +13,8 @@ import pytest
 import ogive
 from benchmarks.cliffs import OF_ROWS, ROW_FUNCTIONS, drawn_rows
 from ogive.catalog import OPERATORS
-from ogive.dtypes import element_type
-from ogive.enclosure import nearest
+from ogive.common.dtypes import element_type
+from ogive.enclosures.enclosure import nearest
 from ogive.gradients.registered import ROW_RULES
 from ogive.runtime.decide import RowDecider
 

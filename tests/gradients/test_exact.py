@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.accuracy import count_misrounded
 from ogive.catalog import OPERATORS
-from ogive.dtypes import element_type_of
-from ogive.error_functions import context
+from ogive.common.dtypes import element_type_of
+from ogive.enclosures.row_enclosure import right_rows
 from ogive.errors import DTypeError
-from ogive.reference import evaluate_exactly
-from ogive.row_enclosure import right_rows
+from ogive.graph.error_functions import context
+from ogive.laboratory.accuracy import count_misrounded
+from ogive.laboratory.reference import evaluate_exactly
 
 PARAMETERS = {
     "alpha": 1.25,

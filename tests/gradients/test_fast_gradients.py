@@ -25,7 +25,7 @@ BOUNDS = [
 ]
 IDS = [f"{name}{list(parameters.values()) or ''}" for name, parameters, *_ in BOUNDS]
 
-#: Exact derivatives in pairs of float32 that leave the fast contract nothing to gain (passes/cost.py): they are its own.
+#: Exact derivatives in pairs of float32 that leave the fast contract nothing to gain (lowering/cost.py): they are its own.
 AS_FAST = ("gelu",)
 
 #: How far from a zero of a derivative results have a small absolute error only: 1.5 units of 2**-24.

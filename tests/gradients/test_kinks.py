@@ -7,7 +7,7 @@ import pytest
 
 import ogive
 from ogive.catalog import OPERATORS
-from ogive.dtypes import element_type
+from ogive.common.dtypes import element_type
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "tables" / "derivatives.md"
 

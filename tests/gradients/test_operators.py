@@ -42,7 +42,7 @@ def test_operators_that_nobody_holds_are_freed():
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "bfloat16"])
 def test_all_floating_point_types(dtype):
-    from ogive.dtypes import element_type
+    from ogive.common.dtypes import element_type
 
     x = np.array([-1.0, 0.0, 2.0], element_type(dtype).numpy)
     slope = ogive.grad(ogive.elu)(x, alpha=0.5)
@@ -192,7 +192,7 @@ def test_refusals(call, kind, text):
 
 
 def test_derivatives_of_long_formulas_are_not_much_longer():
-    from ogive.expression import walk
+    from ogive.graph.expression import walk
 
     def deep(x):
         for i in range(40):

@@ -5,10 +5,10 @@ import pytest
 
 import ogive
 from ogive import formula as f
-from ogive import operations as ops
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.expression import Format, node
-from ogive.row_enclosure import right_rows
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.enclosures.row_enclosure import right_rows
+from ogive.graph import operations as ops
+from ogive.graph.expression import Format, node
 from ogive.runtime.decide import RowDecider
 
 rng = np.random.default_rng(5)

@@ -20,7 +20,7 @@ import pytest
 import ogive
 from ogive.catalog import OPERATORS
 from ogive.differentiation.partials import FLAT, PARTIALS
-from ogive.enclosure import nearest
+from ogive.enclosures.enclosure import nearest
 from ogive.gradients.registered import RULES
 
 BITS = 4000

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import ogive.dxdispatch
-from ogive.documents.document import read_document
+from ogive.common.documents.document import read_document
 from tests.dxdispatch.models import MODEL
 from tests.hostile import json_changes
 from tests.hostile.fuzz import Target

@@ -26,13 +26,13 @@ from pathlib import Path
 
 #: The targets, and the parts of the package whose branches lead the way.
 TARGETS = {
-    "onnx": ("ogive.onnx", "ogive.engine", "ogive.movement"),
+    "onnx": ("ogive.onnx", "ogive.engine", "ogive.engine.movement"),
     "dxdispatch": ("ogive.dxdispatch", "ogive.directml"),
     "webnn": ("ogive.webnn",),
-    "results": ("ogive.judge.reports", "ogive.golden", "ogive.array_files"),
+    "results": ("ogive.judge.reports", "ogive.golden", "ogive.common.array_files"),
     "cache": ("ogive.runtime.cache",),
     "packs": ("ogive.runtime.wheel_kernels",),
-    "pickles": ("ogive.pickling",),
+    "pickles": ("ogive.operators.pickling",),
 }
 
 #: Further seeds, which reach more code than the targets' own: `python -m tests.hostile.corpus` chooses them.

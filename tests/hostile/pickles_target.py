@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import ogive
-from ogive import pickling
+from ogive.operators import pickling
 from tests.hostile.fuzz import Target
 
 X = np.float32([-1.0, 0.0, 2.5])

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-from ogive.error_functions import compiled_error_function
 from ogive.golden.specification import of_operator
+from ogive.graph.error_functions import compiled_error_function
 from ogive.judge import Budget
 
 #: The defects of results within 1 ULP, for whoever wants the nearest ones.

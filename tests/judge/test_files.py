@@ -10,9 +10,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from ogive.array_files import read_npy, read_npz, read_raw
-from ogive.documents.document import read_document
-from ogive.dtypes import ELEMENT_TYPES
+from ogive.common.array_files import read_npy, read_npz, read_raw
+from ogive.common.documents.document import read_document
+from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.errors import ModelError, OgiveError
 from ogive.golden import vectors
 from ogive.golden.formats import write

@@ -15,7 +15,6 @@ import pytest
 from click.testing import CliRunner
 
 import ogive
-from ogive.accuracy.measure import patterns
 from ogive.cli import _status
 from ogive.cli.judge_command import command
 from ogive.errors import ArgumentError, DTypeError, ModelError, ShapeError
@@ -27,6 +26,7 @@ from ogive.judge.judgement import BINS, Judgement
 from ogive.judge.judging import _Counter, _first_guess, _sweep_step
 from ogive.judge.reports import SCHEMA, as_json
 from ogive.judge.subjects import of_callable, subject
+from ogive.laboratory.accuracy.measure import patterns
 
 MINE = Path(__file__).parent / "mine.py"
 

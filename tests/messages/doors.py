@@ -25,7 +25,7 @@ import ogive.onnx
 from ogive import formula
 from ogive.check import check
 from ogive.cli import main
-from ogive.signature import Constraint
+from ogive.operators.signature import Constraint
 from tests.dxdispatch.models import DELETE, MODEL, changed
 from tests.onnx.models import text_model
 

@@ -1023,7 +1023,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "an unknown type",
             'ogive.operator(types=["float33"])(lambda x: x)',
             "FormulaError",
-            "ogive.operator: types has 'float33'; allowed: float16, bfloat16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool, by name, as a NumPy dtype or as a member of ogive.dtypes",
+            "ogive.operator: types has 'float33'; allowed: float16, bfloat16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool, by name, as a NumPy dtype or as a member of ogive.common.dtypes",
         ),
         (
             "types as text",

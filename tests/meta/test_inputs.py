@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ogive.dtypes import ELEMENT_TYPES
+from ogive.common.dtypes import ELEMENT_TYPES
 from tests.inputs import CASES, assert_same_bits, operands, random_values, same_bits, special_values
 
 

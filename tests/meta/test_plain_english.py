@@ -21,7 +21,14 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 #: The packages and modules that users import, and what some of them need.
 PACKAGES = [
-    *("ogive.accuracy", "ogive.check", "ogive.directml", "ogive.dxdispatch", "ogive.errors", "ogive.exporting"),
+    *(
+        "ogive.laboratory.accuracy",
+        "ogive.check",
+        "ogive.directml",
+        "ogive.dxdispatch",
+        "ogive.errors",
+        "ogive.exporting",
+    ),
     *(
         "ogive.formula",
         "ogive.golden",

@@ -13,7 +13,7 @@ import pytest
 
 import ogive
 from ogive.catalog import OPERATORS
-from ogive.curves import drawing
+from ogive.cli.curves import drawing
 
 pytest.importorskip("sphinx", reason="Sphinx, which builds the site, is not installed (extra: site)")
 pytest.importorskip("myst_parser", reason="MyST, which the site is written in, is not installed (extra: site)")

@@ -13,14 +13,14 @@ import flint
 import numpy as np
 from flint import arb
 
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.expression import STORAGE, Expression, Format, formula_node, node, walk
-from ogive.numerics.bound import Bound
-from ogive.numerics.bounded import Bounded
-from ogive.numerics.short import Short
-from ogive.passes.short_results import ShortReals
-from ogive.passes.untested_elements import UntestedElements
-from ogive.program import Program
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.graph.expression import STORAGE, Expression, Format, formula_node, node, walk
+from ogive.lowering.numerics.bound import Bound
+from ogive.lowering.numerics.bounded import Bounded
+from ogive.lowering.numerics.short import Short
+from ogive.lowering.program import Program
+from ogive.lowering.short_results import ShortReals
+from ogive.lowering.untested_elements import UntestedElements
 from ogive.runtime.kernels import make_ufunc
 
 BITS = 600

@@ -4,11 +4,11 @@ from decimal import Decimal, localcontext
 
 import pytest
 
-from ogive.enclosure import exact_value
-from ogive.expression import Format, node
-from ogive.numerics.elementary.propagation import FUNCTIONS
-from ogive.numerics.ties import at_zero
-from ogive.operations import OPERATIONS
+from ogive.enclosures.enclosure import exact_value
+from ogive.graph.expression import Format, node
+from ogive.graph.operations import OPERATIONS
+from ogive.lowering.numerics.elementary.propagation import FUNCTIONS
+from ogive.lowering.numerics.ties import at_zero
 
 KNOWN = [name for name in FUNCTIONS if at_zero(name) is not None]
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ogive.expression import Format, constant, formula_node, walk
-from ogive.numerics.bound import UNKNOWN
-from ogive.numerics.bounded import Bounded
-from ogive.numerics.double_word import Arithmetic
-from ogive.numerics.elementary.own_errors import CORRECTED, IN_WORDS, PROMOTED
-from ogive.operations import OPERATIONS
+from ogive.graph.expression import Format, constant, formula_node, walk
+from ogive.graph.operations import OPERATIONS
+from ogive.lowering.numerics.bound import UNKNOWN
+from ogive.lowering.numerics.bounded import Bounded
+from ogive.lowering.numerics.double_word import Arithmetic
+from ogive.lowering.numerics.elementary.own_errors import CORRECTED, IN_WORDS, PROMOTED
 from tests.numerics.bounded_kernel import Kinds, Values, drawn, evaluated, exactly, operand
 
 MODES = {"promoted": PROMOTED, "corrected": CORRECTED, "in words": IN_WORDS}

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.enclosure import right_result
-from ogive.operator import Operator
-from ogive.passes.lower import lower
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.enclosures.enclosure import right_result
+from ogive.lowering.lower import lower
+from ogive.operators.operator import Operator
 from ogive.runtime.kernels import make_ufunc
 
 DOUBLE = ELEMENT_TYPES["float64"]

@@ -10,21 +10,21 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from ogive import enclosure
-from ogive import operations as ops
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.effects import Checked, Effects, UnlistedField, complete
-from ogive.enclosure import Beside, Value, of_ball, of_number
-from ogive.expression import STORAGE, Expression, Format, node
-from ogive.numerics import double_word, paired
-from ogive.numerics.bound import Beyond, Bound
-from ogive.numerics.bounded import Bounded, exact_operand
-from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary.extremes import larger, smaller
-from ogive.numerics.interval import Interval
-from ogive.numerics.paired import Around, Paired, PairedArithmetic, U, Unpaired
-from ogive.numerics.short import Short
-from ogive.program import Program
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.common.effects import Checked, Effects, UnlistedField, complete
+from ogive.enclosures import enclosure
+from ogive.enclosures.enclosure import Beside, Value, of_ball, of_number
+from ogive.graph import operations as ops
+from ogive.graph.expression import STORAGE, Expression, Format, node
+from ogive.lowering.numerics import double_word, paired
+from ogive.lowering.numerics.bound import Beyond, Bound
+from ogive.lowering.numerics.bounded import Bounded, exact_operand
+from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
+from ogive.lowering.numerics.elementary.extremes import larger, smaller
+from ogive.lowering.numerics.interval import Interval
+from ogive.lowering.numerics.paired import Around, Paired, PairedArithmetic, U, Unpaired
+from ogive.lowering.numerics.short import Short
+from ogive.lowering.program import Program
 from ogive.runtime.kernels import make_ufunc
 
 ARITHMETICS = {

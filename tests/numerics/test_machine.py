@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ogive.expression import Format
-from ogive.numerics.machine import Machine
+from ogive.graph.expression import Format
+from ogive.lowering.numerics.machine import Machine
 
 NUMBERS = st.floats() | st.floats(width=32) | st.integers(-(2**60), 2**60)
 

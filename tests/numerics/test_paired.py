@@ -15,11 +15,12 @@ from flint import arb
 import ogive
 from ogive import formula as f
 from ogive.backends.target import TARGETS
+from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.differentiation.partials import gate_slope, gelu_slope
-from ogive.dtypes import ELEMENT_TYPES
-from ogive.expression import Format, constant, formula_node, node, walk
-from ogive.numerics.elementary.own_errors import PAIRED
-from ogive.numerics.elementary.paired_functions import (
+from ogive.graph.expression import Format, constant, formula_node, node, walk
+from ogive.lowering.lower import lower
+from ogive.lowering.numerics.elementary.own_errors import PAIRED
+from ogive.lowering.numerics.elementary.paired_functions import (
     ACOS,
     ACOSH,
     ASIN,
@@ -48,8 +49,8 @@ from ogive.numerics.elementary.paired_functions import (
     soft_sign,
     softplus_tail,
 )
-from ogive.numerics.interval import Interval
-from ogive.numerics.paired import (
+from ogive.lowering.numerics.interval import Interval
+from ogive.lowering.numerics.paired import (
     FEW_POWERS,
     LARGEST_SHARE,
     LARGEST_SHARE_OF_FEW,
@@ -60,9 +61,8 @@ from ogive.numerics.paired import (
     U,
     Unpaired,
 )
-from ogive.passes.lower import lower
-from ogive.passes.paired_results import PairedReals, known_patterns
-from ogive.program import Program
+from ogive.lowering.paired_results import PairedReals, known_patterns
+from ogive.lowering.program import Program
 from ogive.runtime.kernels import first_level, make_ufunc
 from tests.assists import Evaluation
 from tests.inputs import assert_same_bits

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from flint import arb
 
-from ogive.expression import Format, constant, formula_node, walk
-from ogive.numerics.elementary.own_errors import SHORT
-from ogive.numerics.elementary.propagation import FUNCTIONS, condition_within
-from ogive.numerics.elementary.short_functions import AS_RESULTS, RULES
-from ogive.numerics.interval import Interval
-from ogive.numerics.short import Short, TooShort
+from ogive.graph.expression import Format, constant, formula_node, walk
+from ogive.lowering.numerics.elementary.own_errors import SHORT
+from ogive.lowering.numerics.elementary.propagation import FUNCTIONS, condition_within
+from ogive.lowering.numerics.elementary.short_functions import AS_RESULTS, RULES
+from ogive.lowering.numerics.interval import Interval
+from ogive.lowering.numerics.short import Short, TooShort
 from tests.numerics.bounded_kernel import BITS, Kinds, Values, drawn, evaluated_shortly, exactly, operand
 from tests.numerics.bounded_kernel import FUNCTIONS as EXACT_FUNCTIONS
 

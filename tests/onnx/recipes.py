@@ -12,14 +12,14 @@ import mpmath
 import numpy as np
 from onnx import helper
 
-from ogive.accuracy import error_in_ulp as error
 from ogive.catalog.standards import row_of
-from ogive.dtypes import element_type_of
+from ogive.common.dtypes import element_type_of
 from ogive.golden.normal_rules import NORMAL_RULES
 from ogive.golden.onnx_operators import of_onnx
+from ogive.laboratory.accuracy import error_in_ulp as error
+from ogive.laboratory.reference import correctly_rounded, evaluate_exactly, to_long_double
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES
-from ogive.reference import correctly_rounded, evaluate_exactly, to_long_double
 from tests.inputs import random_values, special_values
 from tests.onnx.models import tensor
 

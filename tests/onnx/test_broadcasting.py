@@ -109,7 +109,7 @@ def test_shapes_broadcast_as_in_numpy(shapes):
 @pytest.mark.parametrize("count", [2, 3, 5, 7, 32])
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "float64"])
 def test_means_do_not_overflow(kind, count):
-    dtype = ogive.dtypes.element_type(kind).numpy
+    dtype = ogive.common.dtypes.element_type(kind).numpy
     largest = np.array([ml_dtypes.finfo(dtype).max], dtype)
     names = [f"x{i}" for i in range(count)]
     inputs = dict.fromkeys(names, largest)

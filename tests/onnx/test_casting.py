@@ -9,9 +9,9 @@ import pytest
 
 import ogive.onnx
 from ogive.errors import ModelError
+from ogive.laboratory.reference import correctly_rounded
 from ogive.onnx.casting import convert
 from ogive.onnx.data_types import DATA_TYPES
-from ogive.reference import correctly_rounded
 from tests.inputs import random_values, special_values
 from tests.onnx.models import node_model
 

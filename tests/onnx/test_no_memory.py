@@ -6,7 +6,7 @@ import pytest
 from google.protobuf.message import DecodeError
 
 import ogive.onnx
-from ogive import forking
+from ogive.common import forking
 from ogive.errors import ModelError
 from ogive.onnx import loading, model, tracing
 from tests.onnx.models import text_model

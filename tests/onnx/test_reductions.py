@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import ogive.onnx
-from ogive.accuracy import error_in_ulp
-from ogive.dtypes import FLOATS, INTEGERS, element_type
+from ogive.common.dtypes import FLOATS, INTEGERS, element_type
 from ogive.errors import ShapeError, UnsupportedError
+from ogive.laboratory.accuracy import error_in_ulp
 from tests.inputs import random_values, same_bits
 from tests.onnx.models import node_model, text_model
 

@@ -143,7 +143,7 @@ def test_rounding_between_nodes_is_kept():
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1)], ids=str)
 @pytest.mark.parametrize("value", [0.1, -0.0, np.nan, np.inf, -np.inf, 1e-45, 3.4e38])
 def test_single_elements_are_in_the_code(value, shape):
-    x = np.concatenate([special_values(ogive.dtypes.element_type("float32")), floats(50)])
+    x = np.concatenate([special_values(ogive.common.dtypes.element_type("float32")), floats(50)])
     model = check("t (float[N] x) => (float[?] y) { a = Mul(x, c) b = Sub(a, c) y = Relu(b) }", {"x": x}, constants={"c": np.full(shape, value, np.float32)})  # fmt: skip
     (kernel,) = kernels_of(model)
     assert len(kernel.inputs) == 1
@@ -152,7 +152,7 @@ def test_single_elements_are_in_the_code(value, shape):
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "double", "int8", "uint64", "int64"])
 def test_single_elements_of_every_type(kind):
     dtype = {"double": "float64"}.get(kind, kind)
-    element = ogive.dtypes.element_type(dtype)
+    element = ogive.common.dtypes.element_type(dtype)
     x = random_values(element, 100)
     check(f"t ({kind}[N] x) => ({kind}[N] y) {{ a = Mul(x, c) y = Add(a, c) }}", {"x": x}, constants={"c": random_values(element, 1)[0:1]})  # fmt: skip
 
@@ -520,7 +520,7 @@ def graphs(draw):
         "bfloat16": (TensorProto.BFLOAT16, "bfloat16"), "double": (TensorProto.DOUBLE, "float64"),
         "int32": (TensorProto.INT32, "int32"), "uint8": (TensorProto.UINT8, "uint8"),
     }[kind]  # fmt: skip
-    element = ogive.dtypes.element_type(dtype)
+    element = ogive.common.dtypes.element_type(dtype)
     sizes = st.sampled_from([1, 1, 3, 4])
     shape = draw(st.tuples(sizes, sizes, sizes))
     inputs, constants, nodes, values = {}, {}, [], []

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import ogive
-from ogive.operator import Operator
-from ogive.row_operator import RowOperator, RowReduction
+from ogive.operators.operator import Operator
+from ogive.operators.row_operator import RowOperator, RowReduction
 
 __all__ = ["text"]
 
@@ -95,7 +95,7 @@ def _imports() -> Iterator[str]:
     yield from (f"from ogive import {name} as {name}" for name in (*ogive._PARTS, "errors"))
     lazily = {name: module for name, module in ogive._FUNCTIONS.items() if name not in ogive.__all__}
     yield from (f"from {module} import {name} as {name}" for name, module in lazily.items())
-    names: dict[str, list[str]] = {"ogive.expression": ["Expression"]}
+    names: dict[str, list[str]] = {"ogive.graph.expression": ["Expression"]}
     for name in ogive.__all__:
         thing = getattr(ogive, name)
         if isinstance(thing, ModuleType):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ogive import operations as ops
 from ogive.backends.reductions import Accumulator
 from ogive.backends.writer import Writer
-from ogive.expression import Format, node
-from ogive.program import Reduction
+from ogive.graph import operations as ops
+from ogive.graph.expression import Format, node
+from ogive.lowering.program import Reduction
 
 __all__ = ["Product", "accumulators"]
 

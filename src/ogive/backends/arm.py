@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ogive.backends import instructions as common
 from ogive.backends.writer import Row, Writer
-from ogive.expression import Expression, Format
+from ogive.graph.expression import Expression, Format
 
 __all__ = ["NEON"]
 

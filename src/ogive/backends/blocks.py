@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from ogive.backends.target import Target
-from ogive.expression import varying
-from ogive.program import Program, Summation
+from ogive.graph.expression import varying
+from ogive.lowering.program import Program, Summation
 
 __all__ = ["block_size", "blocks_at_a_time", "elements_of_a_group", "lanes_of_rows"]
 

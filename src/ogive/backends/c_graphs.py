@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from ogive import operations as ops
-from ogive.expression import Expression, Format, node, walk
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Format, node, walk
 
 __all__ = ["CHOICES", "LOST", "LoopOfTurns", "loops", "settled"]
 

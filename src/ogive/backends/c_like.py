@@ -15,12 +15,12 @@ import struct
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 
-from ogive import operations as ops
 from ogive.backends.c_graphs import CHOICES, LOST, LoopOfTurns, loops, settled
 from ogive.backends.c_support import SUPPORT
 from ogive.backends.dialects import STDINT, Dialect
 from ogive.errors import CompileError, message
-from ogive.expression import Expression, Format, walk
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Format, walk
 
 __all__ = ["ROWS", "Text", "bare", "joined"]
 

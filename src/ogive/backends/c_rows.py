@@ -15,15 +15,15 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
-from ogive import operations as ops
 from ogive.backends.blocks import elements_of_a_group
 from ogive.backends.c_graphs import settled
 from ogive.backends.c_like import Text, bare
 from ogive.backends.dialects import Dialect
 from ogive.backends.row_records import MOST_AHEAD, Work, mark_slot, work_of
 from ogive.backends.writer import first_finding
-from ogive.expression import EXTREMES, Expression, Format, varying, walk
-from ogive.program import Program, Reduction, Summation
+from ogive.graph import operations as ops
+from ogive.graph.expression import EXTREMES, Expression, Format, varying, walk
+from ogive.lowering.program import Program, Reduction, Summation
 
 __all__ = ["StageText", "headers", "kernel_record", "loop_text", "row_sizes"]
 

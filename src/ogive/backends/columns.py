@@ -19,13 +19,13 @@ from ogive.backends.nodes import Nodes
 from ogive.backends.reductions import Accumulator
 from ogive.backends.row_records import Work, mark_slot, work_of
 from ogive.backends.writer import ROWS_AT_ONCE, TYPES, natural_alignment
-from ogive.expression import Expression, Format, varying, walk
-from ogive.program import Program
+from ogive.graph.expression import Expression, Format, varying, walk
+from ogive.lowering.program import Program
 
 __all__ = ["ColumnWriter", "takes_columns"]
 
 #: So many elements of a row are added up before what was found is combined with more: bounds of sums are of more
-#: (passes/tested_rows.py). The same as in runtime/native/rows.c.
+#: (lowering/tested_rows.py). The same as in runtime/native/rows.c.
 ELEMENTS_TOGETHER = 1024
 
 #: Software prefetch: so many bytes ahead in a line of the matrix, which are other columns. The next elements of the same

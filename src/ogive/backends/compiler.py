@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 from ogive.backends.target import Target
+from ogive.common.forking import hold_over_fork, no_fork
 from ogive.errors import CompileError, MissingPackageError, message
-from ogive.forking import hold_over_fork, no_fork
 
 __all__ = ["assembly", "object_code", "version"]
 

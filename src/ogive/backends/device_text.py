@@ -17,13 +17,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ogive import operations as ops
 from ogive.backends.c_like import Text, bare
 from ogive.backends.c_rows import StageText, kernel_record, loop_text
 from ogive.backends.dialects import Dialect, KernelWords
-from ogive.dtypes import BOOLEAN, ElementType
-from ogive.expression import STORAGE, Expression, Format, node
-from ogive.program import Program
+from ogive.common.dtypes import BOOLEAN, ElementType
+from ogive.graph import operations as ops
+from ogive.graph.expression import STORAGE, Expression, Format, node
+from ogive.lowering.program import Program
 
 __all__ = ["ELEMENTS", "MOVE", "PUT", "ROWS", "TAKE", "kernel_text", "movement_text"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ogive.expression import Format
+from ogive.graph.expression import Format
 
 __all__ = ["CUDA", "ISO_C", "OPENCL", "STDINT", "Dialect", "KernelWords"]
 

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Sequence
 
 from ogive.backends.writer import TYPES, Row, Writer, first_finding, natural_alignment
-from ogive.expression import Expression, Format
+from ogive.graph.expression import Expression, Format
 
 __all__ = ["ROWS", "made_odd", "product_lost", "singles"]
 

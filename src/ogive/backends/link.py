@@ -10,8 +10,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+from ogive.common.records import record
 from ogive.errors import CompileError
-from ogive.records import record
 
 __all__ = ["Image", "link"]
 

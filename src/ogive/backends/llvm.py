@@ -22,8 +22,8 @@ from ogive.backends.software import FMA, HALF, ROUNDING
 from ogive.backends.target import Target
 from ogive.backends.writer import ROWS_AT_ONCE, TYPES, Row, natural_alignment
 from ogive.backends.x86 import AVX2, AVX512
-from ogive.expression import Expression, Format, varying, walk
-from ogive.program import Program
+from ogive.graph.expression import Expression, Format, varying, walk
+from ogive.lowering.program import Program
 
 __all__ = ["emit", "entries"]
 

@@ -1,7 +1,7 @@
 """The loops of a CPU: over several blocks of elements at a time, over single ones, over rows.
 
 The instructions of one block wait for each other, those of several fill the gaps. Where a program has a fast path for
-operands that are not large (passes/fast_path.py), the loop over several blocks decides at each turn between these and the
+operands that are not large (lowering/fast_path.py), the loop over several blocks decides at each turn between these and the
 results'. Where a program has tables a turn begins the elements of the next one (`begun`), whose instructions wait less then.
 The measured preferences of a target (prefetch, stores past the caches) is asked of its tuning.
 """
@@ -15,8 +15,8 @@ from ogive.backends.blocks import block_size, blocks_at_a_time, elements_of_a_gr
 from ogive.backends.nodes import Nodes
 from ogive.backends.reductions import Accumulator
 from ogive.backends.target import Target
-from ogive.expression import STORAGE, Expression, Format, varying, walk
-from ogive.program import Program
+from ogive.graph.expression import STORAGE, Expression, Format, varying, walk
+from ogive.lowering.program import Program
 
 __all__ = ["CpuLoops", "Loop", "loops_of"]
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from ogive.backends.writer import Writer
-from ogive.expression import Expression, eager_operands, walk
+from ogive.graph.expression import Expression, eager_operands, walk
 
 __all__ = ["Nodes"]
 

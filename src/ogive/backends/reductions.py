@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ogive.backends.writer import ROWS_AT_ONCE, TYPES, Writer
-from ogive.expression import EXTREMES, Expression, Format
-from ogive.program import Reduction, Summation
+from ogive.graph.expression import EXTREMES, Expression, Format
+from ogive.lowering.program import Reduction, Summation
 
 __all__ = ["Accumulator"]
 

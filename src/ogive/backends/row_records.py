@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from ogive import operations as ops
 from ogive.backends.blocks import lanes_of_rows
 from ogive.backends.writer import first_finding
-from ogive.expression import STORAGE, Expression, Format, node, varying
-from ogive.program import Program, Reduction
+from ogive.graph import operations as ops
+from ogive.graph.expression import STORAGE, Expression, Format, node, varying
+from ogive.lowering.program import Program, Reduction
 
 __all__ = ["MOST_AHEAD", "Work", "finding_slot", "mark_slot", "work_of"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ogive.backends import instructions as common
 from ogive.backends.writer import Row, Writer
-from ogive.expression import Expression, Format
+from ogive.graph.expression import Expression, Format
 
 __all__ = ["FMA", "HALF", "ROUNDING"]
 

@@ -16,8 +16,8 @@ import sys
 from functools import cache
 
 from ogive import _native
+from ogive.common.records import record
 from ogive.errors import CompileError, message
-from ogive.records import record
 
 __all__ = ["TARGETS", "TUNINGS", "Target", "host_target", "runnable_targets"]
 

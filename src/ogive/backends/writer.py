@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ogive.backends.target import Target
-from ogive.expression import Expression, Format
-from ogive.program import Program
+from ogive.graph.expression import Expression, Format
+from ogive.lowering.program import Program
 
 __all__ = ["ROWS_AT_ONCE", "TYPES", "Row", "Writer", "first_finding", "natural_alignment"]
 

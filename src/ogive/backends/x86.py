@@ -8,7 +8,7 @@ from functools import partial
 
 from ogive.backends import instructions as common
 from ogive.backends.writer import TYPES, Row, Writer
-from ogive.expression import Expression, Format
+from ogive.graph.expression import Expression, Format
 
 __all__ = ["AVX2", "AVX512"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 
 __all__ = ["OPERATORS", "PLACES", "load"]
 

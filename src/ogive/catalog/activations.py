@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 from ogive import formula as f
 from ogive.catalog.glu_halves import of_halves
-from ogive.dtypes import NUMBERS
+from ogive.common.dtypes import NUMBERS
 from ogive.formula import where
-from ogive.limits import at_infinities
-from ogive.operator import operator
-from ogive.signature import NONZERO
+from ogive.graph.limits import at_infinities
+from ogive.operators.operator import operator
+from ogive.operators.signature import NONZERO
 
 
 def gated(x: Any, u: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ogive.catalog import OPERATORS, load
 from ogive.catalog.glu_halves import OfHalves
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 
 __all__ = ["ALIASES", "Alias", "Own", "by_name", "named", "written_call"]
 

@@ -11,8 +11,8 @@ from functools import reduce
 from typing import Any, Literal
 
 from ogive import formula as f
-from ogive.dtypes import FLOATS, NUMBERS, SIGNED
-from ogive.operator import operator
+from ogive.common.dtypes import FLOATS, NUMBERS, SIGNED
+from ogive.operators.operator import operator
 
 
 @operator(types=NUMBERS, modular=True, onnx="Abs", directml="ELEMENT_WISE_ABS")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ogive import formula as f
-from ogive.dtypes import ELEMENT_TYPES, INTEGERS, UNSIGNED
-from ogive.operator import operator
+from ogive.common.dtypes import ELEMENT_TYPES, INTEGERS, UNSIGNED
+from ogive.operators.operator import operator
 
 
 @operator(types=INTEGERS, result=ELEMENT_TYPES["uint8"], modular=True, directml="ELEMENT_WISE_BIT_COUNT")

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NoReturn
 
 from ogive import formula as f
-from ogive.dtypes import NUMBERS
+from ogive.common.dtypes import NUMBERS
 from ogive.errors import ArgumentError, ParameterError, by_position, message
-from ogive.operator import Operator, operator
-from ogive.signature import ANY, Constraint, Signature, in_order
+from ogive.operators.operator import Operator, operator
+from ogive.operators.signature import ANY, Constraint, Signature, in_order
 
 BOUNDS = ("min", "max")
 

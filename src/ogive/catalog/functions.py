@@ -10,8 +10,8 @@ import math
 from typing import Any
 
 from ogive import formula as f
-from ogive.dtypes import BOOLEAN, NUMBERS
-from ogive.operator import operator
+from ogive.common.dtypes import BOOLEAN, NUMBERS
+from ogive.operators.operator import operator
 
 
 @operator

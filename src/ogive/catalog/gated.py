@@ -7,8 +7,8 @@ from typing import Any, Literal
 from ogive.catalog import activations
 from ogive.catalog.glu_halves import of_halves
 from ogive.formula import isnan, maximum, minimum, where
-from ogive.operator import operator
-from ogive.signature import NOT_NEGATIVE
+from ogive.operators.operator import operator
+from ogive.operators.signature import NOT_NEGATIVE
 
 
 @of_halves(constraints={"limit": NOT_NEGATIVE})

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ogive.catalog.rounded_steps import ONCE, roundings_of, steps_of
-from ogive.dtypes import FLOATS
+from ogive.common.dtypes import FLOATS
+from ogive.common.forking import cached_property
 from ogive.errors import ArgumentError, ParameterError, ShapeError, message
-from ogive.forking import cached_property
-from ogive.operator import Operator
-from ogive.signature import Constraint, Signature, in_order
+from ogive.operators.operator import Operator
+from ogive.operators.signature import Constraint, Signature, in_order
 
 __all__ = ["OfHalves", "of_halves"]
 

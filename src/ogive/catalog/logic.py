@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ogive import formula as f
-from ogive.dtypes import BOOLEAN, NUMBERS
-from ogive.operator import operator
+from ogive.common.dtypes import BOOLEAN, NUMBERS
+from ogive.operators.operator import operator
 
 
 @operator(types=(*NUMBERS, BOOLEAN), result=BOOLEAN, onnx="Equal", directml="ELEMENT_WISE_LOGICAL_EQUALS")

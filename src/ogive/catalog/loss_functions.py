@@ -9,10 +9,10 @@ from typing import Any
 
 from ogive import formula as f
 from ogive.formula import where
-from ogive.limits import is_infinite
-from ogive.operator import operator
-from ogive.row_operator import row_operator
-from ogive.signature import NOT_NEGATIVE
+from ogive.graph.limits import is_infinite
+from ogive.operators.operator import operator
+from ogive.operators.row_operator import row_operator
+from ogive.operators.signature import NOT_NEGATIVE
 
 
 @operator

@@ -11,9 +11,9 @@ from typing import Any
 from ogive import formula as f
 from ogive.catalog import activations
 from ogive.formula import where
-from ogive.limits import at_infinities
-from ogive.operator import operator
-from ogive.signature import NONZERO, NOT_NEGATIVE
+from ogive.graph.limits import at_infinities
+from ogive.operators.operator import operator
+from ogive.operators.signature import NONZERO, NOT_NEGATIVE
 
 
 @operator

@@ -15,9 +15,9 @@ from typing import Any, Literal
 from ogive import formula as f
 from ogive.catalog.ranges import in_range
 from ogive.formula import where
-from ogive.operator import operator
-from ogive.row_operator import row_operator
-from ogive.signature import NOT_NEGATIVE
+from ogive.operators.operator import operator
+from ogive.operators.row_operator import row_operator
+from ogive.operators.signature import NOT_NEGATIVE
 
 
 def mean_of_row(x: Any) -> Any:

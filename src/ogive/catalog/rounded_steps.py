@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ogive.catalog import load
-from ogive.dtypes import ElementType, element_type
-from ogive.operator import Operator, RoundedStep
+from ogive.common.dtypes import ElementType, element_type
+from ogive.operators.operator import Operator, RoundedStep
 
 __all__ = ["ONCE", "UNITS", "roundings_of", "steps_of"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ogive import formula as f
-from ogive.dtypes import ELEMENT_TYPES, ElementType
-from ogive.operator import operator
+from ogive.common.dtypes import ELEMENT_TYPES, ElementType
+from ogive.operators.operator import operator
 
 
 @operator(onnx="Ceil", directml="ELEMENT_WISE_CEIL")

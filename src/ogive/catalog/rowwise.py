@@ -1,7 +1,7 @@
 """The row-wise activations: formulas over an axis, with reductions in one fixed order.
 
 Rows of 16-bit types are computed in float32 and their sums in float64; sums of float64 are kept as two. The
-largest element is subtracted without a rounding error, which exp() would magnify (passes/row_numbers.py).
+largest element is subtracted without a rounding error, which exp() would magnify (lowering/row_numbers.py).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 from ogive import formula as f
 from ogive.catalog.ranges import in_range
 from ogive.formula import where
-from ogive.limits import is_infinite
-from ogive.row_operator import row_operator
+from ogive.graph.limits import is_infinite
+from ogive.operators.row_operator import row_operator
 
 #: Elements of -inf take no part, and become 0.
 NOTHING = (-math.inf, 0.0)

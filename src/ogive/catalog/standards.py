@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple
 
 from ogive.catalog import OPERATORS
 from ogive.catalog.arithmetic import mean_of_terms, sum_of_terms
-from ogive.dtypes import BOOLEAN
-from ogive.operator import Operator
+from ogive.common.dtypes import BOOLEAN
+from ogive.operators.operator import Operator
 
 __all__ = ["OF_TERMS", "TABLE", "StandardRow", "counterpart", "row_of", "rows"]
 

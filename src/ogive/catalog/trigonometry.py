@@ -8,7 +8,7 @@ from functools import reduce
 from typing import Any
 
 from ogive import formula as f
-from ogive.operator import operator
+from ogive.operators.operator import operator
 
 
 @operator(onnx="Acos", directml="ELEMENT_WISE_ACOS")

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ogive.check.findings import Finding, level_named
+from ogive.common.documents.document import read_document
+from ogive.common.documents.place import DocumentPlace
 from ogive.directml import DMLError
 from ogive.directml.data import FEATURE_LEVELS
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.support import validate
-from ogive.documents.document import read_document
-from ogive.documents.place import DocumentPlace
 from ogive.dxdispatch.loaded_model import ROOT_MEMBERS, type_of
 from ogive.dxdispatch.model_descs import operator_desc
 from ogive.dxdispatch.onnx_dispatchable import onnx_file

@@ -15,17 +15,26 @@ import click
 import numpy as np
 from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 
-from ogive.accuracy import BINS, ErrorReport, Misrounded, count_misrounded, fingerprint, sample, sample_rows, sweep
-from ogive.accuracy.measure import changed_parameters
-from ogive.accuracy.report import key, load
 from ogive.cli.operator_argument import OperatorName, find, own
 from ogive.cli.plot import PLOT, check_matplotlib, plot_errors
 from ogive.cli.terminal import Column, print_json, print_table, progress, say, singular
-from ogive.contracts import CONTRACTS
-from ogive.dtypes import FLOATS, NUMBERS, ElementType, element_type
-from ogive.operator import Operator
-from ogive.peers.peer_functions import PEERS, function, version
-from ogive.row_operator import RowOperator
+from ogive.common.contracts import CONTRACTS
+from ogive.common.dtypes import FLOATS, NUMBERS, ElementType, element_type
+from ogive.laboratory.accuracy import (
+    BINS,
+    ErrorReport,
+    Misrounded,
+    count_misrounded,
+    fingerprint,
+    sample,
+    sample_rows,
+    sweep,
+)
+from ogive.laboratory.accuracy.measure import changed_parameters
+from ogive.laboratory.accuracy.report import key, load
+from ogive.laboratory.peers.peer_functions import PEERS, function, version
+from ogive.operators.operator import Operator
+from ogive.operators.row_operator import RowOperator
 
 __all__ = ["command", "read_parameter"]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ogive.conversion import converted
-from ogive.dtypes import ElementType
-from ogive.operator import Operator
+from ogive.common.conversion import converted
+from ogive.common.dtypes import ElementType
+from ogive.operators.operator import Operator
+from ogive.operators.signature import Signature
 from ogive.runtime import statistics
-from ogive.signature import Signature
 
 __all__ = ["EVERYDAY", "FAMILIES", "drawn", "identities", "numbers_of", "shares", "signature_of"]
 
@@ -158,7 +158,7 @@ def identities(op: Operator, found: dict[str, tuple[float, ...]], dtype: str = "
 
     ``found`` are `shares`.
     """
-    from ogive.enclosure import right_result
+    from ogive.enclosures.enclosure import right_result
 
     signature = signature_of(op, dtype)
     if signature is None or op.is_row_wise:

@@ -18,7 +18,7 @@ import ogive
 from ogive.backends.target import TARGETS, host_target, runnable_targets
 from ogive.cli.devices_command import device_lines
 from ogive.cli.terminal import say, singular
-from ogive.contracts import DEFAULT
+from ogive.common.contracts import DEFAULT
 from ogive.errors import OgiveError
 from ogive.runtime import cache, wheel_kernels
 from ogive.runtime.threads import available_processors, get_num_threads

@@ -9,7 +9,7 @@ import click
 
 from ogive.cli.accuracy_command import read_parameter
 from ogive.cli.operator_argument import find_with_name, own
-from ogive.contracts import CONTRACTS
+from ogive.common.contracts import CONTRACTS
 from ogive.errors import ParameterError, message
 from ogive.exporting.building import Sizes
 from ogive.exporting.exported import FORMS, Exported, export

@@ -15,7 +15,7 @@ from ogive.catalog.rounded_steps import ONCE
 from ogive.cli.accuracy_command import read_parameter
 from ogive.cli.operator_argument import ROUNDING, ROUNDINGS, OperatorName, find_with_name
 from ogive.cli.terminal import Column, print_json, print_table, progress, say
-from ogive.dtypes import FLOATS_OF_8_BITS, NUMBERS
+from ogive.common.dtypes import FLOATS_OF_8_BITS, NUMBERS
 from ogive.errors import DTypeError, UnsupportedError
 from ogive.golden import Specification, of_operator
 from ogive.judge import (
@@ -33,8 +33,8 @@ from ogive.judge import (
 from ogive.judge.judging import judge
 from ogive.judge.reports import as_json, of_results
 from ogive.judge.subjects import of_program, subject
-from ogive.operator import Operator
-from ogive.peers.peer_functions import PEERS
+from ogive.laboratory.peers.peer_functions import PEERS
+from ogive.operators.operator import Operator
 
 __all__ = ["command"]
 

@@ -8,9 +8,9 @@ import click
 
 from ogive.catalog.fast_errors import UNMEASURED, errors
 from ogive.cli.terminal import FEATURE_LEVEL, Column, print_table, say, singular
-from ogive.dtypes import BOOLEAN, FLOATS, SIGNED, UNSIGNED
+from ogive.common.dtypes import BOOLEAN, FLOATS, SIGNED, UNSIGNED
 from ogive.errors import suggestion
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 
 __all__ = ["command", "rounded_up", "short_types"]
 

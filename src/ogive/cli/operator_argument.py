@@ -15,7 +15,7 @@ import numpy as np
 from click.shell_completion import CompletionItem
 
 from ogive.errors import OgiveError, described
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 
 __all__ = ["ROUNDING", "ROUNDINGS", "OperatorName", "find", "find_with_name", "own"]
 

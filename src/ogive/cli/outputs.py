@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import click
 import numpy as np
 
-from ogive.drafts import Draft
+from ogive.common.drafts import Draft
 
 __all__ = ["Change", "KeptOutputs", "OutputFolder", "Summary", "change", "histogram", "summary"]
 

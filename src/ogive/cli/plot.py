@@ -10,11 +10,11 @@ from typing import Any
 import click
 import numpy as np
 
-from ogive.accuracy.report import BINS, ErrorReport
+from ogive.cli.curves import Drawing, drawing
 from ogive.cli.terminal import IMAGES, TERMINAL
-from ogive.curves import Drawing, drawing
 from ogive.errors import naming, needed
-from ogive.operator import Operator
+from ogive.laboratory.accuracy.report import BINS, ErrorReport
+from ogive.operators.operator import Operator
 
 __all__ = [
     "PLOT",

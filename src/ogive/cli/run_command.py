@@ -13,7 +13,6 @@ import click
 import numpy as np
 from rich.progress import Progress
 
-from ogive.array_files import read_npy
 from ogive.cli.outputs import (
     Change,
     KeptOutputs,
@@ -40,7 +39,8 @@ from ogive.cli.terminal import (
     say,
     singular,
 )
-from ogive.contracts import CONTRACTS
+from ogive.common.array_files import read_npy
+from ogive.common.contracts import CONTRACTS
 
 if TYPE_CHECKING:
     from ogive.onnx import Model, PartialModel

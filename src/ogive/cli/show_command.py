@@ -11,19 +11,19 @@ import click
 import numpy as np
 
 from ogive.catalog.fast_errors import UNMEASURED, errors
+from ogive.cli.curves import Curve, Drawing, drawing
 from ogive.cli.deciding_levels import identities, shares
 from ogive.cli.list_command import rounded_up, short_types
 from ogive.cli.operator_argument import OperatorName, find
 from ogive.cli.plot import PLOT_OR_TERMINAL, plot_operator
 from ogive.cli.terminal import TERMINAL, can_write, console, say
-from ogive.curves import Curve, Drawing, drawing
-from ogive.dtypes import ElementType
-from ogive.expression import REDUCTIONS, Expression, Format, walk
-from ogive.numerics.bound import UNKNOWN, Bound
-from ogive.numerics.bounded import Bounded
-from ogive.operator import Operator
-from ogive.passes.identities import as_computed
-from ogive.passes.real_lowering import RealLowering
+from ogive.common.dtypes import ElementType
+from ogive.graph.expression import REDUCTIONS, Expression, Format, walk
+from ogive.lowering.identities import as_computed
+from ogive.lowering.numerics.bound import UNKNOWN, Bound
+from ogive.lowering.numerics.bounded import Bounded
+from ogive.lowering.real_lowering import RealLowering
+from ogive.operators.operator import Operator
 
 __all__ = ["command"]
 
@@ -84,7 +84,7 @@ def command(
 def _facts(op: Operator) -> Iterator[tuple[str, str]]:
     """The known facts about an operator, a line for each."""
     from ogive.catalog.other_names import names_of
-    from ogive.show import formula
+    from ogive.graph.show import formula
 
     for p in op.parameters:
         allowed = ", ".join(map(repr, p.choices)) if p.choices else p.constraint.allowed

@@ -10,7 +10,7 @@ from ogive.catalog.rounded_steps import ONCE
 from ogive.cli.accuracy_command import read_parameter
 from ogive.cli.operator_argument import ROUNDING, ROUNDINGS, OperatorName, find_with_name
 from ogive.cli.terminal import print_json, say, singular
-from ogive.dtypes import ELEMENT_TYPES, FLOATS_OF_8_BITS
+from ogive.common.dtypes import ELEMENT_TYPES, FLOATS_OF_8_BITS
 from ogive.errors import needed
 from ogive.golden import make, of_operator, regimes
 from ogive.golden.formats import FORMATS, write

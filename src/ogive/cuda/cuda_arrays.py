@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from cuda.bindings import driver as cu
 
+from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.cuda.cuda_driver import CudaDriver, CudaMemory, asked, current
 from ogive.devices.kernels import Placed
-from ogive.dtypes import ELEMENT_TYPES
 from ogive.errors import ArgumentError, DTypeError, described, message
 
 __all__ = ["DeviceArray", "is_array", "placed_array", "stream_of", "wrapped_array"]

@@ -11,7 +11,7 @@ from ogive.cuda.cuda_driver import CudaDriver, CudaError
 from ogive.devices.functions import DeviceCall
 from ogive.devices.kernels import Placed
 from ogive.errors import ArgumentError, DeviceError, described, message
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 
 __all__ = ["function"]
 

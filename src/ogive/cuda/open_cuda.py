@@ -14,7 +14,7 @@ from ogive.devices.device_plan import copied
 from ogive.devices.functions import host_array
 from ogive.devices.kernels import Placed
 from ogive.errors import ArgumentError, message
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 
 __all__ = ["Device", "devices"]
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from ogive import forking
+from ogive.common import forking
 from ogive.devices.kernels import Computing, Driver, Kernel, Placed, counted, kernel, movement, uploaded
 from ogive.engine.plan import Call, Output
 from ogive.errors import UnsupportedError, message

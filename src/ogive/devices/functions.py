@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ogive.conversion import converted
+from ogive.common.conversion import converted
+from ogive.common.dtypes import ElementType, element_type_of
 from ogive.devices.device_plan import packed
 from ogive.devices.kernels import Computing, Driver, Placed, kernel
-from ogive.dtypes import ElementType, element_type_of
 from ogive.errors import ArgumentError, DTypeError, ShapeError, described, message, shapes_apart, suggestion
-from ogive.operator import Operator, advice_on, check_is_operator, named_like
-from ogive.signature import NUMPY_KEYWORDS, Signature
+from ogive.operators.operator import Operator, advice_on, check_is_operator, named_like
+from ogive.operators.signature import NUMPY_KEYWORDS, Signature
 
 __all__ = ["DeviceCall", "host_array"]
 

@@ -16,11 +16,11 @@ import numpy as np
 from ogive.backends.c_rows import headers
 from ogive.backends.device_text import ELEMENTS, MOVE, PUT, ROWS, TAKE, kernel_text, movement_text
 from ogive.backends.dialects import Dialect
-from ogive.dtypes import ElementType, element_type
+from ogive.common.dtypes import ElementType, element_type
+from ogive.common.records import record
 from ogive.engine.computation import Compilable
 from ogive.errors import DeviceError, message
-from ogive.program import Program
-from ogive.records import record
+from ogive.lowering.program import Program
 from ogive.runtime import cache
 from ogive.runtime.kernels import engine_state
 

@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Any, cast
 
 from ogive import formula as f
-from ogive import operations as ops
-from ogive.expression import Expression, Format, Term, constant, node, walk
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Format, Term, constant, node, walk
 
 __all__ = [
     "ONE",

@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ogive import elementary_functions as functions
 from ogive import formula as f
 from ogive.differentiation.algebra import ONE, ZERO, divide, multiply, negative, rational
-from ogive.expression import Term
 from ogive.formula import where
-from ogive.limits import is_infinite
-from ogive.slopes import CUBIC
+from ogive.graph import elementary_functions as functions
+from ogive.graph.expression import Term
+from ogive.graph.limits import is_infinite
+from ogive.graph.slopes import CUBIC
 
 __all__ = [
     "FLAT",

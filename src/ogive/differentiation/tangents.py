@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 from ogive import formula as f
-from ogive import operations as ops
 from ogive.differentiation.algebra import ONE, ZERO, add, negative, rational, scaled, select
 from ogive.differentiation.partials import FLAT, PARTIALS
 from ogive.errors import UnsupportedError
-from ogive.expression import Expression, Format, Term, constant, node, walk
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Format, Term, constant, node, walk
 
 __all__ = ["Recognised", "tangents"]
 

@@ -15,21 +15,21 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ogive import operations as ops
 from ogive.catalog.standards import counterpart, row_of, rows
+from ogive.common.dtypes import UNSIGNED, ElementType
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import short_name
 from ogive.directml.results import DMLError, refuse
 from ogive.directml.support import is_rowwise, reduced_axes
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type
-from ogive.dtypes import UNSIGNED, ElementType
 from ogive.engine.computation import Formula, Fused, cast, make_ufunc, under
 from ogive.engine.plan import RowsAlong
 from ogive.engine.rows import RowFormula
 from ogive.errors import ParameterError
-from ogive.expression import Expression, Format, constant, lift, node
-from ogive.operator import Operator
-from ogive.signature import ANY, Parameter, Signature
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Format, constant, lift, node
+from ogive.operators.operator import Operator
+from ogive.operators.signature import ANY, Parameter, Signature
 
 __all__ = ["Computation", "ElementwiseDesc", "RowWiseDesc", "Whole", "computation", "find", "kind_of"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from ogive.contracts import CONTRACTS, checked
+from ogive.common.contracts import CONTRACTS, checked
 from ogive.device_names import device_of
 from ogive.directml.binding import DML_BINDING_TABLE_DESC
 from ogive.directml.binding_table import BindingTable, BoundTable

@@ -13,13 +13,13 @@ from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
+from ogive.common.dtypes import ElementType
 from ogive.devices.device_plan import DevicePlan
 from ogive.devices.kernels import Driver
 from ogive.directml.byte_ranges import Region
 from ogive.directml.desc_computation import Computation, ElementwiseDesc, Whole
 from ogive.directml.enumerations import CONSTANTS
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, Layout, View
-from ogive.dtypes import ElementType
 from ogive.engine import graph as engine
 from ogive.engine import plan as calls
 from ogive.engine.fusion import FusionGroup

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from ogive import forking
+from ogive.common import forking
 from ogive.devices.device_plan import DevicePlan, copied
 from ogive.devices.kernels import Placed
 from ogive.directml.binding import (
@@ -42,7 +42,7 @@ from ogive.directml.structure import short
 from ogive.directml.tensor import View
 from ogive.engine import plan as calls
 from ogive.errors import DeviceError, UnsupportedError, described
-from ogive.pickling import plain_bytes
+from ogive.operators.pickling import plain_bytes
 
 __all__ = [
     "CompiledOperator",

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ogive.common.dtypes import ELEMENT_TYPES, ElementType
+from ogive.common.forking import cached_property
 from ogive.directml.data import DATA_TYPES
 from ogive.directml.enumerations import CONSTANTS, DML_TENSOR_DATA_TYPE, DML_TENSOR_FLAGS, DML_TENSOR_TYPE, short_name
 from ogive.directml.results import refuse
 from ogive.directml.structure import CONVERTERS, Structure, StructureMember, short, structures
-from ogive.dtypes import ELEMENT_TYPES, ElementType
-from ogive.forking import cached_property
 
 __all__ = [
     "DML_BUFFER_TENSOR_DESC",

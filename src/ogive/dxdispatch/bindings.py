@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ogive.documents.place import DocumentPlace
+from ogive.common.documents.place import DocumentPlace
 from ogive.dxdispatch.element_types import NUMPY
 from ogive.dxdispatch.resources import Resource
 from ogive.errors import UnsupportedError

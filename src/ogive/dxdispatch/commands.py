@@ -13,8 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ogive.documents.place import DocumentPlace
-from ogive.drafts import Draft
+from ogive.common.documents.place import DocumentPlace
+from ogive.common.drafts import Draft
 from ogive.dxdispatch.bindings import Bindings, read_bindings, resource_named
 from ogive.dxdispatch.element_types import NUMPY
 from ogive.dxdispatch.resources import Resource, opened, refuse_image

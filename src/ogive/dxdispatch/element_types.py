@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ogive.common.documents.place import DocumentPlace
+from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.directml.data import DATA_TYPES
-from ogive.documents.place import DocumentPlace
-from ogive.dtypes import ELEMENT_TYPES
 
 __all__ = ["NUMPY", "UNKNOWN", "data_type", "name_of", "numbers", "scalar"]
 

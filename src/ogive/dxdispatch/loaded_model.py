@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ogive.common.documents.document import read_document
+from ogive.common.documents.place import DocumentPlace
 from ogive.directml import Device
-from ogive.documents.document import read_document
-from ogive.documents.place import DocumentPlace
 from ogive.dxdispatch.commands import Command, ModelDispatchable, Write, WriteFile, read_command
 from ogive.dxdispatch.onnx_dispatchable import OnnxDispatchable
 from ogive.dxdispatch.operator_dispatchable import OperatorDispatchable

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from ogive.common.documents.place import DocumentPlace, shown
 from ogive.directml import (
     DML_BUFFER_TENSOR_DESC,
     DML_SCALAR_UNION,
@@ -20,7 +21,6 @@ from ogive.directml import (
 from ogive.directml.data import OPERATOR_TYPES, Member, facts
 from ogive.directml.descs import OperatorDesc, desc_class
 from ogive.directml.enumerations import ENUMERATIONS
-from ogive.documents.place import DocumentPlace, shown
 from ogive.dxdispatch.element_types import UNKNOWN, data_type, scalar
 from ogive.errors import UnsupportedError
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ogive.documents.place import DocumentPlace
+from ogive.common.documents.place import DocumentPlace
 from ogive.dxdispatch.bindings import Bindings, BindingSource, single_source
 from ogive.dxdispatch.element_types import name_of
 from ogive.dxdispatch.resources import MemoryBudget, input_file

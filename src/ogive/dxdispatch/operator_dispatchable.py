@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ogive.common.documents.place import DocumentPlace
 from ogive.directml import (
     DML_BINDING_TABLE_DESC,
     DML_BUFFER_ARRAY_BINDING,
@@ -23,7 +24,6 @@ from ogive.directml import (
     Operator,
 )
 from ogive.directml.descs import OperatorDesc
-from ogive.documents.place import DocumentPlace
 from ogive.dxdispatch.bindings import Bindings, BindingSource, read_bindings, single_source
 from ogive.dxdispatch.model_descs import flags, operator_desc, placed
 from ogive.dxdispatch.resources import MemoryBudget, Resource

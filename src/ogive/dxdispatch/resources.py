@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ogive.array_files import read_npy
-from ogive.documents.document import is_regular
-from ogive.documents.place import DocumentPlace, shown
+from ogive.common.array_files import read_npy
+from ogive.common.documents.document import is_regular
+from ogive.common.documents.place import DocumentPlace, shown
 from ogive.dxdispatch.element_types import NUMPY, UNKNOWN, data_type, name_of, numbers, scalar
 from ogive.errors import ModelError, ParameterError, UnsupportedError, message
 from ogive.runtime.free_memory import available_memory

@@ -16,15 +16,15 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ogive import _native
-from ogive import operations as ops
-from ogive.dtypes import ElementType
-from ogive.expression import STORAGE, Expression, Format, node, python, walk
-from ogive.forking import cached_property
-from ogive.records import record, replaced
+from ogive.common.dtypes import ElementType
+from ogive.common.forking import cached_property
+from ogive.common.records import record, replaced
+from ogive.graph import operations as ops
+from ogive.graph.expression import STORAGE, Expression, Format, node, python, walk
 
 if TYPE_CHECKING:
-    from ogive.program import Program
-from ogive.dtypes import BOOLEAN
+    from ogive.lowering.program import Program
+from ogive.common.dtypes import BOOLEAN
 from ogive.formula import equal, where
 
 __all__ = [
@@ -84,7 +84,7 @@ class Computation(Compilable, Protocol):
 
     @property
     def needs_test(self) -> bool:
-        """Whether some results must be computed again (passes/exact.py). Code over rows has no place for that."""
+        """Whether some results must be computed again (lowering/exact.py). Code over rows has no place for that."""
 
     @property
     def size(self) -> int:
@@ -136,9 +136,9 @@ class Formula:
 
     @cached_property
     def program(self) -> Program:
-        from ogive.passes.exact import computes_in
-        from ogive.passes.fold import fold
-        from ogive.passes.lower import lower
+        from ogive.lowering.exact import computes_in
+        from ogive.lowering.fold import fold
+        from ogive.lowering.lower import lower
 
         numbers = dict(self.bound)
         if computes_in(self.inputs, self.outputs) == "float32":  # as a kernel gets those that stay open
@@ -155,8 +155,8 @@ class Formula:
 
     def _of_types(self, *, keeps_overflow: bool = False) -> tuple[Expression, ...]:
         """The formulas with what depends on the element types, but for where numbers become infinite if that is kept."""
-        from ogive.limits import stored_in, with_limits
-        from ogive.passes.exact import computes_in
+        from ogive.graph.limits import stored_in, with_limits
+        from ogive.lowering.exact import computes_in
 
         is_single = computes_in(self.inputs, self.outputs) == "float32"
         stored = stored_in(self.inputs, self.outputs)
@@ -166,10 +166,10 @@ class Formula:
 
     @cached_property
     def needs_test(self) -> bool:
-        """Whether results come with a rounding test, and are repaired where that says so (passes/exact.py)."""
-        from ogive.passes.exact import is_of_doubles, needs_test
-        from ogive.passes.fold import fold
-        from ogive.passes.lower import computed_in_integers
+        """Whether results come with a rounding test, and are repaired where that says so (lowering/exact.py)."""
+        from ogive.lowering.exact import is_of_doubles, needs_test
+        from ogive.lowering.fold import fold
+        from ogive.lowering.lower import computed_in_integers
 
         roots = [fold(root) for root in self._of_types()]
         if computed_in_integers(roots, self.inputs, self.outputs, modular=self.modular):
@@ -185,7 +185,7 @@ class Formula:
 
         There are ``parameter_count`` parameters then; the formulas' own begin at number ``first``.
         """
-        from ogive.program import substituted
+        from ogive.lowering.program import substituted
 
         roots = substituted(self.roots, operands, first, first + self.parameter_count)
         return replaced(self, roots=roots, inputs=inputs, parameter_count=parameter_count)
@@ -217,7 +217,7 @@ class Element:
 
     @cached_property
     def program(self) -> Program:
-        from ogive.program import Program
+        from ogive.lowering.program import Program
 
         storage = STORAGE[self.kind.name]
         if storage in (Format.F16, Format.BF16):  # stored only: constants of these formats do not exist
@@ -282,7 +282,7 @@ class Fused:
     def program(self) -> Program:
         if self.only_step is not None:  # computations of one identity have one program
             return self.only_step.program
-        from ogive.passes.fuse import fuse
+        from ogive.lowering.fuse import fuse
 
         return fuse(self.inputs, programs(self.steps), self.results)
 

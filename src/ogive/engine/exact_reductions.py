@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from ogive import operations as ops
-from ogive.conversion import converted
-from ogive.dtypes import ElementType, element_type_of
+from ogive.common.conversion import converted
+from ogive.common.dtypes import ElementType, element_type_of
+from ogive.graph import operations as ops
 
 __all__ = ["exact_methods"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ogive.dtypes import element_type_of
+from ogive.common.dtypes import element_type_of
 from ogive.engine.computation import Element
 from ogive.engine.fusion import FusionGroup, group_of
 from ogive.engine.graph import ArrayValue, Constants, Graph, GraphNode

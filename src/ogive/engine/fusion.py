@@ -4,8 +4,8 @@ Element-wise nodes belong together when they fill one space and are connected. S
 alone would not compute. Constants go into the code.
 
 >>> import numpy as np, ogive
->>> from ogive.dtypes import element_type
->>> from ogive.signature import Signature
+>>> from ogive.common.dtypes import element_type
+>>> from ogive.operators.signature import Signature
 >>> kind = element_type("float32")
 >>> x, y, z = (ArrayValue(name, kind, (3,)) for name in "xyz")
 >>> formula = {name: getattr(ogive, name).computation(Signature((kind,), (kind,))) for name in ("celu", "tanh")}
@@ -24,11 +24,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ogive.common.forking import cached_property
 from ogive.engine.computation import Computation, Fused, kernel_of, make_ufunc
 from ogive.engine.fusion_groups import Vertex, fusion_groups, narrow_enough
 from ogive.engine.graph import ArrayValue, Constants, Graph, GraphNode
 from ogive.engine.rows import RowFormula
-from ogive.forking import cached_property
 
 __all__ = ["FusionGroup", "fused", "group_of"]
 

@@ -10,10 +10,10 @@ from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ogive.dtypes import ElementType
+from ogive.common.dtypes import ElementType
+from ogive.common.forking import cached_property
 from ogive.engine.computation import Computation, Element
 from ogive.engine.rows import RowFormula
-from ogive.forking import cached_property
 
 __all__ = ["NO_CONSTANTS", "ArrayValue", "Constants", "Graph", "GraphNode"]
 

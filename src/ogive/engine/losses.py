@@ -15,12 +15,12 @@ from functools import cache
 
 import numpy as np
 
-from ogive.conversion import converted
-from ogive.dtypes import ElementType, element_type
+from ogive.common.conversion import converted
+from ogive.common.dtypes import ElementType, element_type
 from ogive.engine.computation import make_ufunc
 from ogive.engine.rows import RowWords
 from ogive.engine.running import rounded_to, to_odd, two_product, two_sum
-from ogive.expression import Term
+from ogive.graph.expression import Term
 
 __all__ = ["Losses", "cross_entropy", "negative_log_likelihood"]
 
@@ -131,7 +131,7 @@ class Losses:
         return np.asarray(bounds)
 
     def _nearest(self, exact: Fraction) -> float:
-        from ogive.enclosure import nearest
+        from ogive.enclosures.enclosure import nearest
 
         return float(nearest(exact.numerator, exact.denominator, self.kind.name)) if exact else 0.0
 
@@ -154,7 +154,7 @@ class Losses:
         found = [self._nearest((exact + end) / divisor) for end in (low, high)]
         if is_known and found[0] == found[1]:
             return found[0]
-        from ogive.row_enclosure import right_total
+        from ogive.enclosures.row_enclosure import right_total
 
         assert self.rest_of_row is not None, "without a rest both ends are one"
         terms = [

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from ogive import formula as f
-from ogive import operations as ops
-from ogive.dtypes import ElementType
+from ogive.common.dtypes import ElementType
 from ogive.engine.rows import RowFormula
-from ogive.expression import Format, Term, formula_node, node
+from ogive.graph import operations as ops
+from ogive.graph.expression import Format, Term, formula_node, node
 
 __all__ = ["REDUCTIONS", "reduction"]
 

@@ -13,12 +13,12 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from ogive.common.forking import cached_property
 from ogive.engine.computation import make_ufunc
 from ogive.engine.fusion import FusionGroup, fused, group_of
 from ogive.engine.fusion_groups import Vertex, fusion_groups, narrow_enough
 from ogive.engine.graph import ArrayValue, Graph, GraphNode
 from ogive.engine.rows import RowFormula, RowFused, fits_a_kernel
-from ogive.forking import cached_property
 
 __all__ = ["RowFusionGroup", "fused_rows", "packed_strides"]
 

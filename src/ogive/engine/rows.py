@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from ogive import operations as ops
-from ogive.dtypes import ElementType
+from ogive.common.dtypes import ElementType
+from ogive.common.forking import cached_property
 from ogive.engine.computation import Computation, only_step, programs
-from ogive.expression import REDUCTIONS, Expression, python, walk
-from ogive.forking import cached_property
+from ogive.graph import operations as ops
+from ogive.graph.expression import REDUCTIONS, Expression, python, walk
 
 if TYPE_CHECKING:
-    from ogive.program import Program
+    from ogive.lowering.program import Program
 
 __all__ = ["RowFormula", "RowFused", "RowWords", "fits_a_kernel", "rows_under"]
 
@@ -99,8 +99,8 @@ class RowFormula:
 
     @cached_property
     def program(self) -> Program:
-        from ogive.passes.fold import fold
-        from ogive.passes.lower import lower
+        from ogive.lowering.fold import fold
+        from ogive.lowering.lower import lower
 
         roots = [fold(root) for root in self.roots]
         return lower(
@@ -126,8 +126,8 @@ class RowWords(RowFormula):
 
     @cached_property
     def program(self) -> Program:
-        from ogive.passes.exact_rows import words_of_rows
-        from ogive.passes.fold import fold
+        from ogive.lowering.exact_rows import words_of_rows
+        from ogive.lowering.fold import fold
 
         (root,) = self.roots
         return words_of_rows(fold(root), self.inputs)
@@ -177,7 +177,7 @@ class RowFused:
 
     @cached_property
     def program(self) -> Program:
-        from ogive.passes.fuse_rows import fuse_rows
+        from ogive.lowering.fuse_rows import fuse_rows
 
         if self.only_step is not None:  # computations of one identity have one program
             made = self.only_step.program

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ogive.dtypes import ElementType, element_type, element_type_of
+from ogive.common.dtypes import ElementType, element_type, element_type_of
 from ogive.engine.computation import cast, make_ufunc
 
 __all__ = ["rounded_to", "running_product", "running_sum", "to_odd", "two_product", "two_sum"]

@@ -23,8 +23,8 @@ from ogive.backends.c_support import SUPPORT
 from ogive.backends.dialects import ISO_C
 from ogive.exporting.float_source import float_functions
 from ogive.exporting.interface import C_TYPES, Interface
-from ogive.expression import Expression, Format, walk
-from ogive.program import FastPath, Program
+from ogive.graph.expression import Expression, Format, walk
+from ogive.lowering.program import FastPath, Program
 
 __all__ = ["COMMON", "ROW_FIELDS", "common_files", "source_text"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ogive.contracts import IN_FLOAT, checked
+from ogive.common.contracts import IN_FLOAT, checked
 from ogive.errors import ArgumentError, ParameterError, described, message, naming
 from ogive.exporting import building
 from ogive.exporting.c_source import common_files, source_text

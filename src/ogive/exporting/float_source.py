@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ogive import operations as ops
 from ogive.backends.c_like import Text, bare, joined
 from ogive.backends.dialects import ISO_C
 from ogive.exporting.interface import C_TYPES, Interface
-from ogive.expression import Expression, walk
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, walk
 
 __all__ = ["float_functions"]
 

@@ -9,10 +9,11 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ogive import _native, forking
+from ogive import _native
 from ogive.backends import compiler
 from ogive.backends.link import link
 from ogive.backends.target import host_target
+from ogive.common import forking
 from ogive.engine.computation import kernel_of
 from ogive.exporting.exported import source_of
 from ogive.exporting.interface import Interface

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ogive.dtypes import ElementType
-from ogive.forking import cached_property
-from ogive.program import Program
+from ogive.common.dtypes import ElementType
+from ogive.common.forking import cached_property
+from ogive.lowering.program import Program
 
 __all__ = ["C_TYPES", "Interface", "Operand"]
 

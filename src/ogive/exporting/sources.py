@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ogive.contracts import IN_FLOAT
-from ogive.dtypes import ElementType
+from ogive.common.contracts import IN_FLOAT
+from ogive.common.dtypes import ElementType
+from ogive.common.forking import cached_property
 from ogive.engine.computation import Compilable, make_ufunc
 from ogive.errors import ArgumentError, DTypeError, UnsupportedError, message
 from ogive.exporting.interface import Interface, Operand, identifiers
-from ogive.forking import cached_property
-from ogive.operator import Operator
-from ogive.signature import Signature
+from ogive.operators.operator import Operator
+from ogive.operators.signature import Signature
 
 __all__ = [
     "ELEMENTS",

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from ogive.contracts import DEFAULT
-from ogive.dtypes import ELEMENT_TYPES, FLOATS_OF_8_BITS, ElementType
+from ogive.common.contracts import DEFAULT
+from ogive.common.dtypes import ELEMENT_TYPES, FLOATS_OF_8_BITS, ElementType
+from ogive.common.forking import cached_property
 from ogive.errors import ArgumentError, DTypeError, OgiveError, ParameterError, UnsupportedError, described, message
 from ogive.exporting.interface import C_TYPES, identifiers
 from ogive.exporting.sources import CalledOperator, bound_of, fnv, with_choices
-from ogive.forking import cached_property
 from ogive.golden.inputs import every
 from ogive.golden.quantised import QUANTISED, checked, of_quantised
 from ogive.golden.specification import Specification, of_operator
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 
 __all__ = ["TABLE_TYPES", "Table", "table_files", "table_header", "table_of"]
 

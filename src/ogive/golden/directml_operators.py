@@ -18,10 +18,10 @@ from ogive.directml.results import DMLError
 from ogive.directml.scalars import DML_SCALAR_UNION
 from ogive.directml.support import is_rowwise, validate
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC
-from ogive.enclosure import of_number, rounded
+from ogive.enclosures.enclosure import of_number, rounded
 from ogive.golden.onnx_operators import kernel_of, steps_of
 from ogive.golden.specification import FLOAT32_PARAMETERS, Call, Specification, WholeSpecification
-from ogive.signature import Signature
+from ogive.operators.signature import Signature
 
 __all__ = ["DirectMLOperator", "all_of_directml", "desc_of", "of_directml"]
 

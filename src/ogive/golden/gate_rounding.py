@@ -8,7 +8,7 @@ import numpy as np
 
 from ogive.catalog import load
 from ogive.catalog.rounded_steps import UNITS, roundings_of
-from ogive.dtypes import element_type_of
+from ogive.common.dtypes import element_type_of
 from ogive.errors import ArgumentError, DTypeError, message
 
 __all__ = ["gated", "roundings_of"]

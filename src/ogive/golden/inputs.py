@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ogive.accuracy.measure import SPREADS, drawn
-from ogive.accuracy.running_bound import enclosed
-from ogive.accuracy.ulp import units_in_one
-from ogive.dtypes import FLOAT_FORMATS, ElementType
-from ogive.expression import Expression, Format, walk
+from ogive.common.dtypes import FLOAT_FORMATS, ElementType
 from ogive.golden.specification import FormulaStep, Specification
-from ogive.reference import evaluate
+from ogive.graph.expression import Expression, Format, walk
+from ogive.laboratory.accuracy.measure import SPREADS, drawn
+from ogive.laboratory.accuracy.running_bound import enclosed
+from ogive.laboratory.accuracy.ulp import units_in_one
+from ogive.laboratory.reference import evaluate
 
 __all__ = ["SAMPLES", "Chosen", "choose", "every", "flips", "from_ranks", "ranks", "special_values", "truths"]
 

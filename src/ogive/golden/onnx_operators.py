@@ -10,9 +10,9 @@ import numpy as np
 from ogive.engine.computation import Computation, Formula, Fused, make_ufunc
 from ogive.engine.rows import RowFormula
 from ogive.errors import UnsupportedError, message
-from ogive.expression import walk
 from ogive.golden.specification import FLOAT32_PARAMETERS, FormulaStep, Specification
 from ogive.golden.whole_arrays import NORMALISATIONS, of_whole
+from ogive.graph.expression import walk
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.dispatch import node_computation

@@ -10,14 +10,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from ogive import operations as ops
 from ogive.catalog.rounding import quantised
+from ogive.common.dtypes import ELEMENT_TYPES, ElementType
 from ogive.differentiation.algebra import substituted
-from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.errors import ArgumentError, DTypeError, ParameterError, UnsupportedError, message
-from ogive.expression import Expression, Term, walk
 from ogive.golden.specification import FormulaStep, Specification, of_operator
-from ogive.operator import Operator
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Term, walk
+from ogive.operators.operator import Operator
 
 __all__ = ["QUANTISED", "Quantisation", "of_quantised"]
 

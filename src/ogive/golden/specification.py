@@ -1,7 +1,7 @@
 """The specification of right results: one operator, of one standard and version, for certain element types, with its parameters.
 
 `Specification` computes expected results of whole arrays. Nothing of it runs a kernel: NumPy decides what its running
-bounds allow (`accuracy/running_bound.py`), and enclosures the rest (`enclosure.py`).
+bounds allow (`accuracy/running_bound.py`), and enclosures the rest (`enclosures/enclosure.py`).
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from ogive.accuracy.running_bound import enclosed
-from ogive.accuracy.ulp import units_in_one
 from ogive.catalog import OPERATORS, load
 from ogive.catalog.aliases import ALIASES, by_name
 from ogive.catalog.other_names import advice
 from ogive.catalog.rounded_steps import ONCE, roundings_of, steps_of
-from ogive.conversion import stored
-from ogive.dtypes import ELEMENT_TYPES, FLOAT_FORMATS, FLOATS_OF_8_BITS, ElementType, stored_type, stored_type_of
-from ogive.enclosure import exact_value, right_result
+from ogive.common.conversion import stored
+from ogive.common.dtypes import ELEMENT_TYPES, FLOAT_FORMATS, FLOATS_OF_8_BITS, ElementType, stored_type, stored_type_of
+from ogive.enclosures.enclosure import exact_value, right_result
+from ogive.enclosures.near_zero import leading_of
+from ogive.enclosures.row_enclosure import exact_row, right_row
 from ogive.errors import ArgumentError, DTypeError, ParameterError, UnsupportedError, message, suggestion
-from ogive.expression import Expression
-from ogive.limits import stored_in, with_limits
-from ogive.near_zero import leading_of
-from ogive.operator import Operator
-from ogive.row_enclosure import exact_row, right_row
-from ogive.row_operator import RowOperator
-from ogive.signature import Signature
+from ogive.graph.expression import Expression
+from ogive.graph.limits import stored_in, with_limits
+from ogive.laboratory.accuracy.running_bound import enclosed
+from ogive.laboratory.accuracy.ulp import units_in_one
+from ogive.operators.operator import Operator
+from ogive.operators.row_operator import RowOperator
+from ogive.operators.signature import Signature
 
 __all__ = [
     "Call",

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ogive.accuracy.ulp import error_in_ulp
-from ogive.conversion import converted
-from ogive.dtypes import ELEMENT_TYPES, ElementType, stored_type_of
+from ogive.common.conversion import converted
+from ogive.common.dtypes import ELEMENT_TYPES, ElementType, stored_type_of
 from ogive.errors import ArgumentError, DTypeError, ShapeError, message
 from ogive.golden.specification import find_operator, of_operator, python_value
-from ogive.operator import Operator
+from ogive.laboratory.accuracy.ulp import error_in_ulp
+from ogive.operators.operator import Operator
 
 __all__ = ["exact", "ulp"]
 

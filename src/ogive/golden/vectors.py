@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ogive.catalog.rounded_steps import ONCE
-from ogive.dtypes import FLOAT_FORMATS, FLOATS_OF_8_BITS, ElementType
-from ogive.forking import cached_property
+from ogive.common.dtypes import FLOAT_FORMATS, FLOATS_OF_8_BITS, ElementType
+from ogive.common.forking import cached_property
 from ogive.golden.inputs import Chosen, choose, special_values
 from ogive.golden.specification import Specification, WholeSpecification, find_operator, of_operator
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 
 __all__ = ["RULER", "Case", "Vectors", "arrays_in", "make", "regimes", "vectors"]
 

@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from ogive.dtypes import ElementType
+from ogive.common.dtypes import ElementType
 from ogive.errors import UnsupportedError, message
 from ogive.golden.normal_rules import NORMAL_ATTRIBUTES, NORMAL_RULES, TRAINING_RULES
 from ogive.golden.onnx_values import container_calls, element_of, name_of_type, tensor_of, type_of

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ogive.enclosure import nearest
+from ogive.enclosures.enclosure import nearest
 from ogive.golden.specification import Call
 from ogive.onnx.data_types import DATA_TYPES, DataType
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from ogive import formula as f
-from ogive import operations as ops
 from ogive.differentiation.algebra import ZERO, add, multiply, negative, scaled, select, substituted
 from ogive.differentiation.partials import FLAT, PARTIALS
 from ogive.differentiation.tangents import Recognised, tangents
-from ogive.expression import Expression, Format, Term, as_number, constant, lift, node, of_rows, tracing, walk
 from ogive.gradients.registered import Rule
-from ogive.operator import Operator
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Format, Term, as_number, constant, lift, node, of_rows, tracing, walk
+from ogive.operators.operator import Operator
 
 __all__ = ["derivatives", "gradients", "leaves", "row_gradients"]
 

@@ -14,17 +14,17 @@ from functools import cache
 from itertools import product
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from ogive import operations as ops
 from ogive.catalog import OPERATORS
 from ogive.differentiation.algebra import matched, substituted
 from ogive.differentiation.tangents import Recognised
 from ogive.errors import ArgumentError, DTypeError, described, message
-from ogive.expression import Expression, Format, Term, lift, node
 from ogive.gradients.derivatives import derivatives, gradients, leaves, row_gradients
 from ogive.gradients.registered import ROW_RULES, RULES, Rule, is_of_catalogue, rules_of
 from ogive.gradients.summing import Gradients, ReductionGradients, RowGradients
-from ogive.operator import Operator, check_is_operator
-from ogive.signature import Signature
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Format, Term, lift, node
+from ogive.operators.operator import Operator, check_is_operator
+from ogive.operators.signature import Signature
 
 __all__ = ["grad", "recognised", "value_and_grad", "vjp"]
 
@@ -386,7 +386,7 @@ def _documentation(
     graphs: Graphs,
     chosen: Mapping[str, tuple[Any, ...]],
 ) -> str:
-    from ogive.show import formula
+    from ogive.graph.show import formula
 
     defaults = {p.name: p.default if not p.is_required else p.choices[0] for p in source.parameters if p.choices}
     roots = graphs(defaults)

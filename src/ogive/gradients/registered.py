@@ -28,10 +28,10 @@ from ogive.differentiation.partials import (
     tanh_slope,
     with_limit,
 )
-from ogive.expression import Term
 from ogive.formula import where
-from ogive.limits import at_infinities, is_infinite
-from ogive.operator import Operator
+from ogive.graph.expression import Term
+from ogive.graph.limits import at_infinities, is_infinite
+from ogive.operators.operator import Operator
 
 __all__ = ["ROW_RULES", "RULES", "Rule", "is_of_catalogue", "of_largest", "register", "rules_of"]
 

@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 
 from ogive import formula as f
-from ogive import operations as ops
-from ogive.containers import NOT_ONE, call_with_sums, dask_elements, is_dask, reduced_rows
-from ogive.conversion import converted
+from ogive.common.conversion import converted
+from ogive.common.forking import cached_property
 from ogive.engine.computation import make_ufunc
 from ogive.engine.plan import Call, Output, Plan, ViewLayout, make_plan
 from ogive.engine.rows import RowFormula
 from ogive.errors import ArgumentError, message, shapes_apart
-from ogive.expression import Term, lift
-from ogive.forking import cached_property
-from ogive.operator import Operator
-from ogive.row_operator import LabelledReduction, RowOperator
-from ogive.signature import Signature
+from ogive.graph import operations as ops
+from ogive.graph.expression import Term, lift
+from ogive.operators.containers import NOT_ONE, call_with_sums, dask_elements, is_dask, reduced_rows
+from ogive.operators.operator import Operator
+from ogive.operators.row_operator import LabelledReduction, RowOperator
+from ogive.operators.signature import Signature
 
 __all__ = ["Gradients", "ReductionGradients", "RowGradients"]
 

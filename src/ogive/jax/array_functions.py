@@ -23,9 +23,9 @@ from ogive.gradients import vjp
 from ogive.jax.elements import Choices, Function, differentiable, elementwise, linear_call
 from ogive.jax.handler import call_kernel, varying_alike
 from ogive.jax.operands import broadcast_shape, check_names, is_array, opened, typed
-from ogive.operator import Operator, check_is_operator, named_like
-from ogive.row_operator import RowOperator, RowReduction
-from ogive.signature import Signature
+from ogive.operators.operator import Operator, check_is_operator, named_like
+from ogive.operators.row_operator import RowOperator, RowReduction
+from ogive.operators.signature import Signature
 
 __all__ = ["function", "rowwise"]
 

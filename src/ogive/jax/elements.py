@@ -15,8 +15,8 @@ from jax.interpreters import ad, batching, mlir
 from ogive.gradients import grad, vjp
 from ogive.jax.handler import NEEDS_DEVICES, call_kernel, varying_alike
 from ogive.jax.operands import opened
-from ogive.operator import Operator
-from ogive.signature import Signature
+from ogive.operators.operator import Operator
+from ogive.operators.signature import Signature
 
 __all__ = ["Function", "differentiable", "elementwise", "has_derivative", "linear_call"]
 

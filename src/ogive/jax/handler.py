@@ -19,8 +19,8 @@ from jax.experimental.custom_partitioning import custom_partitioning
 from jax.sharding import NamedSharding, PartitionSpec
 
 from ogive import _native
-from ogive.operator import Operator
-from ogive.signature import Signature
+from ogive.operators.operator import Operator
+from ogive.operators.signature import Signature
 
 __all__ = ["NEEDS_DEVICES", "call_kernel", "varying_alike"]
 

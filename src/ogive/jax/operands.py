@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ogive.dtypes import ELEMENT_TYPES
+from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.errors import ArgumentError, DTypeError, described, message, shapes_apart
-from ogive.operator import Operator, advice_on
-from ogive.signature import NUMPY_KEYWORDS, Signature
+from ogive.operators.operator import Operator, advice_on
+from ogive.operators.signature import NUMPY_KEYWORDS, Signature
 
 __all__ = ["broadcast_shape", "check_names", "is_array", "opened", "typed"]
 

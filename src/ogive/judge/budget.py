@@ -10,8 +10,8 @@ from typing import Any
 
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES
-from ogive.documents.document import read_text
-from ogive.dtypes import ELEMENT_TYPES, FLOATS_OF_8_BITS
+from ogive.common.documents.document import read_text
+from ogive.common.dtypes import ELEMENT_TYPES, FLOATS_OF_8_BITS
 from ogive.errors import ModelError, message, needed, suggestion
 from ogive.judge.judgement import ALLOWABLE, FATAL, POLICIES, Judgement
 

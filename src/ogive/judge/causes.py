@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ogive.accuracy.ulp import units_in_one
-from ogive.conversion import stored
-from ogive.dtypes import FLOAT_FORMATS, FLOATS_OF_8_BITS
+from ogive.common.conversion import stored
+from ogive.common.dtypes import FLOAT_FORMATS, FLOATS_OF_8_BITS
 from ogive.errors import OgiveError
 from ogive.golden.gate_rounding import gated, roundings_of
 from ogive.golden.inputs import flips, from_ranks, ranks, truths
@@ -25,7 +24,8 @@ from ogive.golden.specification import Specification, bits_of, of_operator
 from ogive.judge.evidence import Evidence, steps_between
 from ogive.judge.judgement import Cause, Judgement
 from ogive.judge.suspects import SUSPECTS, computed
-from ogive.reference import evaluate
+from ogive.laboratory.accuracy.ulp import units_in_one
+from ogive.laboratory.reference import evaluate
 
 __all__ = ["causes"]
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ogive.accuracy.ulp import error_in_ulp, units_in_one
-from ogive.dtypes import FLOAT_FORMATS, ElementType
+from ogive.common.dtypes import FLOAT_FORMATS, ElementType
 from ogive.golden.inputs import ranks
 from ogive.golden.specification import Expected, Specification, bits_of, python_value
 from ogive.judge.judgement import Example
+from ogive.laboratory.accuracy.ulp import error_in_ulp, units_in_one
 
 __all__ = [
     "Died",

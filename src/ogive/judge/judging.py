@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ogive.accuracy.measure import in_order, patterns
-from ogive.accuracy.ulp import error_in_ulp
-from ogive.dtypes import ElementType, stored_type_of
+from ogive.common.dtypes import ElementType, stored_type_of
+from ogive.enclosures.near_zero import leading_of
 from ogive.golden.inputs import choose, every, from_ranks, ranks
 from ogive.golden.specification import Expected, Specification, bits_of, find_operator, python_value
 from ogive.golden.vectors import make
@@ -22,7 +21,8 @@ from ogive.judge.causes import causes
 from ogive.judge.evidence import Evidence, broken_policies, evidence_of, example_of, steps_between
 from ogive.judge.judgement import BINS, Cause, Example, Judgement
 from ogive.judge.subjects import Died, Fault, Subject, aligned
-from ogive.near_zero import leading_of
+from ogive.laboratory.accuracy.measure import in_order, patterns
+from ogive.laboratory.accuracy.ulp import error_in_ulp
 
 __all__ = ["judge"]
 

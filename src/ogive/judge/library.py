@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ogive import forking
-from ogive.dtypes import FLOATS_OF_8_BITS, ElementType
+from ogive.common import forking
+from ogive.common.dtypes import FLOATS_OF_8_BITS, ElementType
 from ogive.errors import ArgumentError, message, suggestion
 from ogive.golden.specification import Specification
 from ogive.judge.evidence import Died, Fault, Outcome, result_shape

@@ -11,11 +11,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from ogive.array_files import as_type, read_npy, read_npz, read_raw
 from ogive.catalog.rounded_steps import ONCE
-from ogive.documents.document import read_document
-from ogive.documents.place import DocumentPlace
-from ogive.dtypes import ELEMENT_TYPES, FLOATS_OF_8_BITS, ElementType
+from ogive.common.array_files import as_type, read_npy, read_npz, read_raw
+from ogive.common.documents.document import read_document
+from ogive.common.documents.place import DocumentPlace
+from ogive.common.dtypes import ELEMENT_TYPES, FLOATS_OF_8_BITS, ElementType
 from ogive.errors import ArgumentError, ModelError, OgiveError, message, naming
 from ogive.golden.specification import Specification, of_operator
 from ogive.judge.judgement import SCHEMA_VERSION, Judgement

@@ -24,8 +24,8 @@ from ogive.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from ogive.golden.specification import Specification, find_operator
 from ogive.judge.evidence import Died, Fault, Outcome, result_shape
 from ogive.judge.library import DEFAULT_SIGNATURE, LibraryFunction, functions_of
-from ogive.peers.expressions import TORCH, expression
-from ogive.peers.peer_functions import PEERS, function, one_node, openvino_core, version, when_known
+from ogive.laboratory.peers.expressions import TORCH, expression
+from ogive.laboratory.peers.peer_functions import PEERS, function, one_node, openvino_core, version, when_known
 
 __all__ = [
     "DEFAULT_SIGNATURE",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ogive.error_functions import compiled_error_function
+from ogive.graph.error_functions import compiled_error_function
 
 __all__ = ["SUSPECTS", "Suspect", "computed"]
 

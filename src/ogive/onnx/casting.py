@@ -18,8 +18,8 @@ from functools import cache
 
 import numpy as np
 
-from ogive.conversion import converted, saturated
-from ogive.dtypes import ElementType, element_type
+from ogive.common.conversion import converted, saturated
+from ogive.common.dtypes import ElementType, element_type
 from ogive.engine.computation import cast, make_ufunc
 from ogive.onnx.data_types import DATA_TYPES, DataType
 

@@ -16,20 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from ogive import operations as ops
 from ogive.catalog import OPERATORS
 from ogive.catalog.normalisation import beside_neighbours
 from ogive.catalog.rounding import scale_of_range
 from ogive.catalog.rowwise import beyond_largest
 from ogive.catalog.trigonometry import affine_position, point_of_window, rotation
-from ogive.dtypes import ElementType, element_type, element_type_of
+from ogive.common.dtypes import ElementType, element_type, element_type_of
 from ogive.engine.computation import Formula, make_ufunc
 from ogive.engine.losses import cross_entropy, negative_log_likelihood
+from ogive.engine.movement import fits_an_array
+from ogive.engine.movement.copies import center_crop_pad, gather
 from ogive.errors import ModelError, ShapeError, UnsupportedError, message
-from ogive.expression import Format, Term, lift
-from ogive.expression import node as expression
-from ogive.movement import fits_an_array
-from ogive.movement.copies import center_crop_pad, gather
+from ogive.graph import operations as ops
+from ogive.graph.expression import Format, Term, lift
+from ogive.graph.expression import node as expression
 from ogive.onnx.data_types import DATA_TYPES, data_type
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import NodeComputation, NodeFunction

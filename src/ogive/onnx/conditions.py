@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from ogive.engine.movement import copies
 from ogive.errors import OgiveError
-from ogive.movement import copies
 from ogive.onnx.checked_graph import CheckedGraph, CheckedStep, Shape, ValueInfo
 from ogive.onnx.node_computation import NodeFunction
 from ogive.onnx.outline import outline

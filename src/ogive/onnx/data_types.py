@@ -12,9 +12,9 @@ from functools import cache
 import numpy as np
 from onnx import TensorProto, TypeProto
 
-from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.common.dtypes import ELEMENT_TYPES, ElementType
+from ogive.common.forking import cached_property
 from ogive.errors import ModelError, UnsupportedError, message
-from ogive.forking import cached_property
 
 __all__ = ["DATA_TYPES", "DataType", "data_type", "data_type_of", "element_types", "proto_of_type", "type_of_proto"]
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from ogive.catalog.standards import row_of
 from ogive.engine.computation import cast
+from ogive.engine.movement.copies import eye_like
+from ogive.engine.movement.views import normal_axes
 from ogive.engine.running import running_product, running_sum
 from ogive.errors import ModelError, ShapeError, message
-from ogive.movement.copies import eye_like
-from ogive.movement.views import normal_axes
 from ogive.onnx import elementwise, quantisation
 from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.casting import convert, from_text, to_text, with_bits_of

@@ -9,21 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from ogive import operations as ops
 from ogive.catalog import OPERATORS
 from ogive.catalog.standards import OF_TERMS, TABLE, row_of, rows
-from ogive.dtypes import BOOLEAN, NUMBERS, ElementType
+from ogive.common.dtypes import BOOLEAN, NUMBERS, ElementType
 from ogive.engine.computation import Computation, Formula, Fused
 from ogive.errors import ModelError, ParameterError, UnsupportedError, message
-from ogive.expression import Expression, Format, lift
-from ogive.expression import node as expression
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Format, lift
+from ogive.graph.expression import node as expression
 from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.data_types import DATA_TYPES, element_types
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import ElementwiseNode, NodeComputation, NodeFunction, SameValue
-from ogive.operator import Operator
-from ogive.row_operator import RowOperator
-from ogive.signature import Signature
+from ogive.operators.operator import Operator
+from ogive.operators.row_operator import RowOperator
+from ogive.operators.signature import Signature
 
 __all__ = ["VARIADIC", "bit_shift", "clip", "from_catalogue", "parameters_of", "variadic", "wrong_types"]
 

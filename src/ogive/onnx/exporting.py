@@ -11,11 +11,11 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from ogive import operations as ops
+from ogive.differentiation.slope_forms import with_slopes
 from ogive.errors import ArgumentError, UnsupportedError, described, message
-from ogive.expression import Expression, Format, depends_on_elements, walk
-from ogive.operator import Operator
-from ogive.slope_forms import with_slopes
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Format, depends_on_elements, walk
+from ogive.operators.operator import Operator
 
 __all__ = ["export"]
 

@@ -23,8 +23,8 @@ from ogive.onnx.elementwise import from_catalogue, wrong_types
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import NodeComputation, NodeFunction
 from ogive.onnx.row_nodes import along_axis, from_axis_on
-from ogive.operator import Operator, operator
-from ogive.row_operator import row_operator
+from ogive.operators.operator import Operator, operator
+from ogive.operators.row_operator import row_operator
 
 __all__ = ["GRADIENTS", "gradient_node"]
 

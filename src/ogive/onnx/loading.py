@@ -23,8 +23,8 @@ from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TensorPro
 
 from ogive.catalog.standards import row_of
 from ogive.engine.computation import under
+from ogive.engine.movement import LARGEST_RANK
 from ogive.errors import ArgumentError, ModelError, UnsupportedError, described, message, suggestion
-from ogive.movement import LARGEST_RANK
 from ogive.onnx import schemas
 from ogive.onnx.bodies import MICROSOFT, FunctionKey, body_of, bound_node, call_attributes, functions_of, key_of
 from ogive.onnx.bodies import normal_domain as domain_of

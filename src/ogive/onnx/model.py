@@ -9,9 +9,9 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 from onnx import ModelProto
 
-from ogive import forking
 from ogive._native import ModelCall, inherit_vectorcall
-from ogive.contracts import checked
+from ogive.common import forking
+from ogive.common.contracts import checked
 from ogive.device_names import device_of
 from ogive.devices.device_plan import Device
 from ogive.errors import ArgumentError, OutputError, ParameterError, ShapeError, described, message

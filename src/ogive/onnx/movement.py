@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ogive.movement import copies, views
+from ogive.engine.movement import copies, views
 
 __all__ = ["COPIES", "KEEP_ORDER", "MOVED", "MOVEMENTS", "SHAPE_ONLY", "SHAPING"]
 

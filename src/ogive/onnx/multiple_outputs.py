@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ogive.engine.movement.copies import split_sizes, topk
+from ogive.engine.movement.views import normal_axes
 from ogive.errors import ModelError, UnsupportedError, message
-from ogive.movement.copies import split_sizes, topk
-from ogive.movement.views import normal_axes
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import NodeComputation, NodeFunction, SameValue

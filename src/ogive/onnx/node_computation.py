@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ogive.dtypes import ElementType
+from ogive.common.dtypes import ElementType
 from ogive.engine.computation import Computation
 from ogive.engine.rows import RowFormula
 from ogive.onnx.broadcasting import Rule

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ogive import operations as ops
 from ogive.catalog import OPERATORS
 from ogive.catalog.normalisation import (
     beside_given,
@@ -23,19 +22,20 @@ from ogive.catalog.normalisation import (
     running_variance,
     variance_of_row,
 )
-from ogive.dtypes import ElementType
+from ogive.common.dtypes import ElementType
 from ogive.engine.computation import Formula, make_ufunc
+from ogive.engine.movement.views import normal_axes
 from ogive.engine.row_formulas import reduction
 from ogive.engine.rows import RowFormula
 from ogive.errors import ModelError, ParameterError, ShapeError, UnsupportedError, message
-from ogive.expression import Format, lift
-from ogive.expression import node as expression
-from ogive.movement.views import normal_axes
+from ogive.graph import operations as ops
+from ogive.graph.expression import Format, lift
+from ogive.graph.expression import node as expression
 from ogive.onnx.data_types import DATA_TYPES, data_type, element_types
 from ogive.onnx.elementwise import wrong_types
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import ArrangedRows, Arrangement, ElementwiseNode, NodeComputation, RowWiseNode
-from ogive.signature import FINITE
+from ogive.operators.signature import FINITE
 
 __all__ = ["NORMALISATIONS"]
 

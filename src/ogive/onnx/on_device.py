@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ogive import forking
+from ogive.common import forking
 from ogive.devices.device_plan import Device, DevicePlan, copied
 from ogive.devices.kernels import Driver
 from ogive.errors import UnsupportedError, message

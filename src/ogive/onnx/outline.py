@@ -8,8 +8,8 @@ from threading import Lock
 
 import numpy as np
 
-from ogive import forking
-from ogive.dtypes import ElementType
+from ogive.common import forking
+from ogive.common.dtypes import ElementType
 from ogive.engine.computation import Element
 from ogive.engine.fusion import FusionGroup
 from ogive.engine.graph import NO_CONSTANTS, ArrayValue, Constants, GraphNode

@@ -13,19 +13,19 @@ from functools import cache, partial
 
 import numpy as np
 
-from ogive import operations as ops
 from ogive.catalog import OPERATORS
 from ogive.catalog.rounding import quantised
-from ogive.conversion import converted
+from ogive.common.conversion import converted
 from ogive.engine.computation import Computation, Formula, make_ufunc
 from ogive.errors import ModelError, ShapeError, UnsupportedError, message
-from ogive.expression import Format, lift
-from ogive.expression import node as expression
+from ogive.graph import operations as ops
+from ogive.graph.expression import Format, lift
+from ogive.graph.expression import node as expression
 from ogive.onnx.casting import computed_in, convert
 from ogive.onnx.data_types import DATA_TYPES, DataType, data_type, data_type_of
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import ElementwiseNode, NodeComputation, NodeFunction
-from ogive.signature import Signature
+from ogive.operators.signature import Signature
 
 __all__ = ["dequantize", "quantize"]
 

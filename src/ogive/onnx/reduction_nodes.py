@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from ogive.dtypes import ElementType, element_type, element_type_of
+from ogive.common.dtypes import ElementType, element_type, element_type_of
 from ogive.engine.computation import cast, make_ufunc
+from ogive.engine.movement.views import normal_axes
 from ogive.engine.row_formulas import reduction
 from ogive.engine.rows import RowFormula
 from ogive.errors import ShapeError, UnsupportedError, message
-from ogive.movement.views import normal_axes
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import Arrangement
 

@@ -19,8 +19,8 @@ from ogive.onnx.data_types import element_types
 from ogive.onnx.elementwise import parameters_of, wrong_types
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import ArrangedRows, Arrangement, NodeFunction, RowWiseNode
-from ogive.operator import Operator
-from ogive.signature import Signature
+from ogive.operators.operator import Operator
+from ogive.operators.signature import Signature
 
 __all__ = ["along_axis", "from_axis_on", "row_wise"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ogive import forking
+from ogive.common import forking
 from ogive.engine.plan import Plan, ShapesChanged, make_plan, separate
 from ogive.onnx.batches import Declared, find_batch, shape_of_all
 from ogive.onnx.delivery import Delivery, Destinations

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from onnx import TensorProto
 
-from ogive.conversion import converted
+from ogive.common.conversion import converted
+from ogive.engine.movement import LARGEST_RANK, fits_an_array
 from ogive.errors import ModelError, UnsupportedError, message
-from ogive.movement import LARGEST_RANK, fits_an_array
 from ogive.onnx.data_types import DataType, data_type
 from ogive.onnx.files import Home, opened
 

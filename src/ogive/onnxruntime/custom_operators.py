@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ogive.catalog import activations, rowwise
-from ogive.contracts import checked
+from ogive.common.contracts import checked
 from ogive.engine.computation import under
 from ogive.errors import ArgumentError, UnsupportedError, message
 from ogive.exporting.building import HERE, OPTIONS, compiled, compilers
@@ -21,7 +21,7 @@ from ogive.exporting.exported import export_sources, source_of
 from ogive.exporting.interface import Interface
 from ogive.exporting.linked_kernels import linked_objects, linked_text, linked_thunks
 from ogive.exporting.sources import ExportSource
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 
 __all__ = ["DOMAIN", "CustomOperator", "build", "library"]
 

@@ -16,7 +16,7 @@ import numpy as np
 import onnx
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
-from ogive.contracts import checked
+from ogive.common.contracts import checked
 from ogive.errors import ArgumentError, OgiveError, message
 from ogive.onnx.inference import infer_shapes
 from ogive.onnx.loading import read_whole_model

@@ -14,7 +14,7 @@ from ogive.devices.kernels import Placed
 from ogive.errors import ArgumentError, DeviceError, described, message
 from ogive.opencl.hardware import why_not
 from ogive.opencl.opencl_driver import OpenCLDriver, placed_array, wrapped_array
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 
 __all__ = ["function"]
 

@@ -9,14 +9,14 @@ import pyopencl as cl
 from pyopencl.array import Array, to_device
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
+from ogive.common.forking import cached_property, lock
 from ogive.devices.functions import host_array
 from ogive.devices.kernels import Placed
 from ogive.errors import ArgumentError, DeviceError, message
-from ogive.forking import cached_property, lock
 from ogive.opencl.functions import function
 from ogive.opencl.hardware import why_not
 from ogive.opencl.opencl_driver import OpenCLDriver, placed_array, wrapped_array
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 
 __all__ = ["Device", "devices"]
 

@@ -11,9 +11,9 @@ import pyopencl as cl
 from pyopencl.array import Array
 
 from ogive.backends.dialects import OPENCL
+from ogive.common.forking import lock
 from ogive.devices.kernels import Placed, failure
 from ogive.errors import ArgumentError, UnsupportedError, message
-from ogive.forking import lock
 from ogive.opencl.hardware import build, first_line
 
 __all__ = ["OpenCLDriver", "placed_array", "wrapped_array"]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from ogive import _native
-from ogive.dtypes import ElementType
+from ogive.common.dtypes import ElementType
 from ogive.errors import variable
 
 __all__ = ["Statistics", "note", "statistics"]

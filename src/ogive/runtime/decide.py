@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive.conversion import converted
-from ogive.dtypes import ElementType
+from ogive.common.conversion import converted
+from ogive.common.dtypes import ElementType
+from ogive.common.forking import cached_property
 from ogive.errors import UnsupportedError
-from ogive.forking import cached_property
 
 if TYPE_CHECKING:
-    from ogive.program import DecideRow
+    from ogive.lowering.program import DecideRow
 
 __all__ = ["Decider", "LastLevel", "RowDecider", "leave_open"]
 

@@ -8,8 +8,8 @@ __all__ = ["NO_ENGINE", "engine_files", "is_of_engine"]
 
 #: The parts of the package that no machine code follows from. Their requests are in the formula's text.
 NO_ENGINE = frozenset(
-    {"accuracy", "catalog", "check", "cli", "directml", "dxdispatch", "exporting", "golden", "judge", "onnx",
-     "onnxruntime", "peers", "webnn"}
+    {"catalog", "check", "cli", "directml", "dxdispatch", "exporting", "golden", "judge", "onnx",
+     "laboratory", "onnxruntime", "webnn"}
 )  # fmt: skip
 
 #: The code, and the numbers that it reads.

@@ -15,16 +15,16 @@ from ogive.backends import compiler
 from ogive.backends import link as link_module
 from ogive.backends.link import Image, link
 from ogive.backends.target import Target, host_target
-from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.common.dtypes import ELEMENT_TYPES, ElementType
+from ogive.common.forking import no_fork
 from ogive.errors import MissingPackageError, message
-from ogive.forking import no_fork
 from ogive.runtime import cache, wheel_kernels
 from ogive.runtime.counting import note
 from ogive.runtime.decide import Decider, LastLevel, RowDecider, leave_open
 from ogive.runtime.engine_files import engine_files
 
 if TYPE_CHECKING:
-    from ogive.program import Program
+    from ogive.lowering.program import Program
 
 __all__ = ["compiled", "make_kernel", "make_ufunc"]
 
@@ -123,7 +123,7 @@ def kept_or_made(
         return known, image
     from ogive.backends.blocks import block_size
     from ogive.backends.columns import takes_columns
-    from ogive.passes.cost import cost
+    from ogive.lowering.cost import cost
 
     program = make_program()
     price = cost(program.roots)
@@ -148,7 +148,7 @@ def first_level(program: Program, target: Target) -> Program:
     """The program that a target runs first: a program in float32, where there is one. Pairs need tables, for which they must pay."""
     if not program.first_levels or (program.first.is_in_pairs and not target.has_tables):
         return program
-    from ogive.passes.cost import usual_cost
+    from ogive.lowering.cost import usual_cost
 
     tuning = target.tuning
     form = program.first_levels[-1 if tuning.longest_table < LONGEST_TABLE else 0]

@@ -14,8 +14,8 @@ import torch
 from torch.autograd import forward_ad, profiler
 
 from ogive._native import MAX_TENSORS, TensorExchange, own_pool_size, pool_size, set_own_pool_size
-from ogive.containers import take_unusual_torch
-from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type
+from ogive.common.dtypes import ELEMENT_TYPES, ElementType, element_type
+from ogive.operators.containers import take_unusual_torch
 
 __all__ = [
     "array_of",

@@ -9,7 +9,7 @@ from ogive import formula as f
 from ogive.catalog import OPERATORS
 from ogive.formula import where
 from ogive.gradients.registered import register
-from ogive.operator import operator
+from ogive.operators.operator import operator
 
 __all__ = [
     "hardshrink",

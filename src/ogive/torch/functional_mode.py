@@ -13,7 +13,7 @@ from torch.compiler import is_compiling
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from ogive.contracts import checked
+from ogive.common.contracts import checked
 from ogive.errors import OgiveError
 from ogive.torch import nn
 

@@ -17,8 +17,8 @@ from ogive.errors import ArgumentError, DTypeError, described, message
 from ogive.exporting.c_source import source_text
 from ogive.exporting.interface import Interface
 from ogive.exporting.sources import source_of_operator
-from ogive.operator import Operator
-from ogive.signature import Parameter
+from ogive.operators.operator import Operator
+from ogive.operators.signature import Parameter
 from ogive.torch.exchange import ELEMENT_TYPE_OF
 from ogive.torch.registry import entries, entry
 from ogive.torch.tensor_functions import TensorFunction

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ogive.contracts import checked
+from ogive.common.contracts import checked
 from ogive.errors import ArgumentError, described, message
 from ogive.torch import nn
 from ogive.torch.functional_mode import FunctionalForward, calls_in, functional_mode

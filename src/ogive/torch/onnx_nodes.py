@@ -16,7 +16,7 @@ from typing import Any
 from ogive.catalog import OPERATORS
 from ogive.catalog.standards import rows
 from ogive.errors import MissingPackageError, message
-from ogive.operator import Operator
+from ogive.operators.operator import Operator
 from ogive.torch import formulas
 from ogive.torch.registry import entries
 from ogive.torch.tensor_operator import TensorOperator

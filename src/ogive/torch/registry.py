@@ -17,7 +17,7 @@ from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 from torch.compiler import is_compiling
 
-from ogive.signature import Parameter
+from ogive.operators.signature import Parameter
 from ogive.torch.exchange import is_transformed
 from ogive.torch.tensor_operator import TensorOperator, node
 

@@ -24,8 +24,8 @@ from ogive.errors import (
     message,
     suggestion,
 )
-from ogive.operator import Operator, check_is_operator
-from ogive.row_operator import RowOperator
+from ogive.operators.operator import Operator, check_is_operator
+from ogive.operators.row_operator import RowOperator
 from ogive.torch.eager import call, recording
 from ogive.torch.exchange import ELEMENT_TYPE_OF, call_arguments, function_modes
 from ogive.torch.registry import entry, is_taken, named

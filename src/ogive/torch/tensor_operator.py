@@ -15,11 +15,11 @@ import torch
 
 from ogive._native import TensorCall, set_own_pool_size
 from ogive.catalog import OPERATORS
+from ogive.common.forking import cached_property
 from ogive.errors import DTypeError, ShapeError, message, shapes_apart
-from ogive.forking import cached_property
 from ogive.gradients import vjp
-from ogive.operator import Operator
-from ogive.signature import Parameter, Signature
+from ogive.operators.operator import Operator
+from ogive.operators.signature import Parameter, Signature
 from ogive.torch.exchange import (
     array_of,
     call_arguments,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ogive.engine.movement import LARGEST_RANK
 from ogive.errors import described, message
-from ogive.movement import LARGEST_RANK
 from ogive.webnn import shapes
 from ogive.webnn.checking import buffer_of, descriptor_of
 from ogive.webnn.compiled_graph import MLGraph

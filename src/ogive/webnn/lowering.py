@@ -15,22 +15,22 @@ from typing import Any
 import numpy as np
 
 from ogive import formula as f
-from ogive import operations as ops
 from ogive.catalog import OPERATORS as CATALOGUE
 from ogive.catalog import normalisation
 from ogive.catalog.rounding import quantised
 from ogive.catalog.standards import row_of
-from ogive.dtypes import BOOLEAN, ElementType
+from ogive.common.dtypes import BOOLEAN, ElementType
 from ogive.engine.computation import Computation, Formula, Fused, cast
 from ogive.engine.executable import ArrayFunction, GraphDescription
 from ogive.engine.graph import ArrayValue, GraphNode
+from ogive.engine.movement import copies
 from ogive.engine.row_formulas import reduction
 from ogive.engine.rows import RowFormula
 from ogive.engine.running import running_sum
-from ogive.expression import Format, lift
-from ogive.expression import node as expression
-from ogive.movement import copies
-from ogive.signature import Signature
+from ogive.graph import operations as ops
+from ogive.graph.expression import Format, lift
+from ogive.graph.expression import node as expression
+from ogive.operators.signature import Signature
 from ogive.webnn.operand import BuiltOperation, MLOperand
 from ogive.webnn.operator_table import OPERATORS
 from ogive.webnn.shapes import Shape

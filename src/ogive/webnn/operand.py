@@ -14,10 +14,10 @@ import numpy as np
 from ogive.webnn.shapes import Shape
 
 if TYPE_CHECKING:
-    from ogive.dtypes import ElementType
+    from ogive.common.dtypes import ElementType
 import math
 
-from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.common.dtypes import ELEMENT_TYPES, ElementType
 from ogive.errors import described
 from ogive.webnn.exceptions import refuse
 

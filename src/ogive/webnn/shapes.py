@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ogive.engine.movement import LARGEST_RANK
 from ogive.errors import described
-from ogive.movement import LARGEST_RANK
 from ogive.webnn.exceptions import refuse
 
 __all__ = ["Shape", "axes", "axis", "broadcast", "checked_shape", "integer", "integers", "reduced"]

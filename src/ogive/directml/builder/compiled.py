@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from ogive import forking
+from ogive.common import forking
 from ogive.directml.builder.buffers import Buffer, checked_array, converted, view_of
 from ogive.directml.builder.tensor_descs import TensorDesc
 from ogive.directml.builder.tensor_expression import Expression, ExpressionNode
@@ -17,7 +17,7 @@ from ogive.directml.life_cycle import CompiledOperator
 from ogive.directml.results import refuse
 from ogive.directml.tensor import View
 from ogive.errors import ArgumentError, described, message
-from ogive.pickling import plain_bytes
+from ogive.operators.pickling import plain_bytes
 
 __all__ = ["CompiledGraph", "InputSlot"]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.directml.enumerations import DML_TENSOR_DATA_TYPE, DML_TENSOR_FLAGS
 from ogive.directml.structure import short
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type, packed_strides
-from ogive.dtypes import ELEMENT_TYPES
 from ogive.errors import ArgumentError, DTypeError, message
 
 __all__ = ["TensorDesc", "TensorPolicy", "data_type_of", "dtype_of"]

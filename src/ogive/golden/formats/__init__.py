@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ogive.conversion import is_of_ml_dtypes
+from ogive.common.conversion import is_of_ml_dtypes
 from ogive.errors import ArgumentError, UnsupportedError, message, naming, needed
 from ogive.golden.specification import WholeSpecification, bits_of, python_value
 from ogive.golden.vectors import Vectors

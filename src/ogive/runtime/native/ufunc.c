@@ -61,7 +61,7 @@ OgiveDirect *ogive_direct_loops(PyObject *ufunc) {
 
 static PyObject *ufunc_reduce(PyObject *ufunc, PyObject *unused) {
     (void)unused;
-    PyObject *module = PyImport_ImportModule("ogive.pickling");
+    PyObject *module = PyImport_ImportModule("ogive.operators.pickling");
     if (module == NULL) {
         return NULL;
     }
@@ -71,7 +71,7 @@ static PyObject *ufunc_reduce(PyObject *ufunc, PyObject *unused) {
 }
 
 static PyMethodDef ufunc_methods[] = {
-    {"__reduce__", ufunc_reduce, METH_NOARGS, "How pickle and copy take the ufunc apart: see ogive.pickling."},
+    {"__reduce__", ufunc_reduce, METH_NOARGS, "How pickle and copy take the ufunc apart: see ogive.operators.pickling."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,0 +1,1 @@
+"""The last level: intervals that enclose results, with as many bits as the rounding wants."""

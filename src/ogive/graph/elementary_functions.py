@@ -1,0 +1,650 @@
+"""The elementary functions: what is known of each in one row, but for its arithmetic.
+
+How machines compute a function is in a file of ogive.lowering.numerics.elementary, which puts its rules on the row: so formulas
+and the cache of kernels know the functions without loading them. A function that needs no such thrift has its row and
+its arithmetic in one file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ogive.graph import operations as ops
+from ogive.graph.operations import elementary
+
+__all__ = [
+    "ACOS",
+    "ACOSH",
+    "ASIN",
+    "ASINH",
+    "ATAN",
+    "ATAN2",
+    "ATANH",
+    "BELL",
+    "CBRT",
+    "COS",
+    "COSH",
+    "ERF",
+    "ERFC",
+    "ERFINV",
+    "EXP",
+    "EXP2",
+    "EXPM1",
+    "EXP_BEND",
+    "GATE_SLOPE",
+    "LARGER",
+    "LOG",
+    "LOG1P",
+    "LOG2",
+    "LOG10",
+    "LOGISTIC",
+    "LOGISTIC_SLOPE",
+    "LOG_NDTR",
+    "MISH_SLOPE",
+    "NORMAL_DENSITY",
+    "NORMAL_GATE_SLOPE",
+    "NORMAL_HAZARD",
+    "NORMAL_HAZARD_SLOPE",
+    "NORMAL_TAIL",
+    "POWER",
+    "SERF_SLOPE",
+    "SIN",
+    "SINH",
+    "SMALLER",
+    "TAN",
+    "TANH",
+    "TANH_GATE_BEND",
+    "TANH_GATE_SLOPE",
+    "TANH_SLOPE",
+]
+
+EXP = elementary(
+    "exp",
+    doc="The exponential function.",
+    numpy=("exp",),
+    never_makes_nan=True,
+    evaluate=np.exp,
+    evaluate_exactly=lambda mp, x: mp.exp(x),
+    enclosure=lambda e, x: e.other(e.arb.exp, 1, e.number(1), e.zero[1], e.infinity[1], x),
+    near_zero=lambda u, sign: (1 + u, 1),
+)
+
+EXP2 = elementary(
+    "exp2",
+    doc="``2 ** x``; exact where x is an integer.",
+    numpy=("exp2",),
+    never_makes_nan=True,
+    evaluate=np.exp2,
+    evaluate_exactly=lambda mp, x: _power_exactly(mp, mp.mpf(2), x),
+    enclosure=lambda e, x: e.power(e.number(2), x),
+    near_zero=lambda u, sign: (1, sign),
+)
+
+EXPM1 = elementary(
+    "expm1",
+    doc="``exp(x) - 1`` without cancellation near zero.",
+    numpy=("expm1",),
+    never_makes_nan=True,
+    is_linear_at_zero=True,
+    loses_subnormals=True,  # it computes at half the size
+    evaluate=np.expm1,
+    evaluate_exactly=lambda mp, x: mp.expm1(x),
+    enclosure=lambda e, x: e.odd(
+        e.arb.expm1, lambda sign: e.infinity[1] if sign > 0 else e.number(-1), x, lambda size: (-size).exp()
+    ),
+    near_zero=lambda u, sign: (u, 1),
+)
+
+
+def _logistic_on_arrays(x: Any) -> Any:
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1, e) / (1 + e)
+
+
+def _logistic_of_ball(ball: Any) -> Any:
+    if ball < 0:  # where exp(-x) is so large that only a bound is known of it
+        e = ball.exp()
+        return e / (1 + e)
+    return 1 / (1 + (-ball).exp())
+
+
+LOGISTIC = elementary(
+    "logistic",
+    doc="``1 / (1 + exp(-x))``, without overflow; 0 and 1 at the infinities.",
+    never_makes_nan=True,
+    evaluate=_logistic_on_arrays,
+    evaluate_exactly=lambda mp, x: 1 / (1 + mp.exp(-x)),
+    enclosure=lambda e, x: e.other(
+        _logistic_of_ball,
+        1,
+        e.number(Fraction(1, 2)),
+        e.zero[1],
+        e.number(1),
+        x,
+        lambda size: _logistic_of_ball(-size),
+    ),
+    near_zero=lambda u, sign: (type(u)(1, 2), sign),
+)
+
+LOG = elementary(
+    "log",
+    doc="The natural logarithm; -inf at zero, NaN below.",
+    numpy=("log",),
+    evaluate=np.log,
+    evaluate_exactly=lambda mp, x: mp.nan if x < 0 else -mp.inf if x == 0 else mp.log(x),
+    enclosure=lambda e, x: e.log(x),
+)
+
+LOG1P = elementary(
+    "log1p",
+    doc="``log(1 + x)`` without cancellation near zero.",
+    numpy=("log1p",),
+    is_linear_at_zero=True,
+    evaluate=np.log1p,
+    evaluate_exactly=lambda mp, x: mp.nan if x < -1 else -mp.inf if x == -1 else mp.log1p(x),
+    enclosure=lambda e, x: e.log1p(x),
+    near_zero=lambda u, sign: (u, -1),
+)
+
+
+LOG2 = elementary(
+    "log2",
+    doc="The logarithm to base 2; -inf at zero, NaN below.",
+    numpy=("log2",),
+    evaluate=np.log2,
+    evaluate_exactly=lambda mp, x: mp.nan if x < 0 else -mp.inf if x == 0 else _logarithm(mp, x, 2),
+    enclosure=lambda e, x: e.log_to_base(2, x),
+)
+
+LOG10 = elementary(
+    "log10",
+    doc="The logarithm to base 10; -inf at zero, NaN below.",
+    numpy=("log10",),
+    evaluate=np.log10,
+    evaluate_exactly=lambda mp, x: mp.nan if x < 0 else -mp.inf if x == 0 else _logarithm(mp, x, 10),
+    enclosure=lambda e, x: e.log_to_base(10, x),
+)
+
+
+def _logarithm(mp: Any, x: Any, base: int) -> Any:
+    """The logarithm of a positive number; of a power of the base exactly."""
+    if not mp.isfinite(x):
+        return x
+    found = mp.log(x) / mp.log(base)
+    whole = mp.nint(found)
+    return whole if mp.mpf(base) ** int(whole) == x else found
+
+
+def _cube_root(mp: Any, x: Any) -> Any:
+    return x if x == 0 or not mp.isfinite(x) else mp.sign(x) * mp.cbrt(abs(x))
+
+
+CBRT = elementary(
+    "cbrt",
+    doc="The cube root, of negative numbers too.",
+    numpy=("cbrt",),
+    never_makes_nan=True,
+    instructions=50,
+    evaluate=np.cbrt,
+    evaluate_exactly=_cube_root,
+    enclosure=lambda e, x: e.cube_root(x),
+)
+
+
+def _power_exactly(mp: Any, a: Any, b: Any) -> Any:
+    if b == 0 or a == 1:
+        return mp.mpf(1)
+    if mp.isnan(a) or mp.isnan(b):
+        return mp.nan
+    size = abs(a)
+    if mp.isinf(b):
+        return mp.mpf(1) if size == 1 else mp.inf if (size > 1) == (b > 0) else mp.mpf(0)
+    is_integral = b == mp.floor(b)
+    if a < 0 and not is_integral and mp.isfinite(a):
+        return mp.nan
+    sign = -1 if a < 0 and is_integral and int(b) % 2 else 1
+    if size == 0 or mp.isinf(size):
+        return sign * mp.inf if (size == 0) == (b < 0) else mp.mpf(0)
+    logarithm = b * mp.log(size)
+    # Beyond every format, and mpmath would not come to an end.
+    return sign * (mp.exp(logarithm) if abs(logarithm) < 1e6 else mp.inf if logarithm > 0 else mp.mpf(0))
+
+
+POWER = elementary(
+    "power",
+    2,
+    doc="``a`` to the power of ``b``, with the special cases of IEEE 754.",
+    numpy=("power", "float_power"),
+    instructions=80,
+    evaluate=np.power,
+    evaluate_exactly=_power_exactly,
+    enclosure=lambda e, a, b: e.power(a, b),
+)
+
+SIN = elementary(
+    "sin",
+    doc="The sine, of angles of any size; NaN at infinity.",
+    numpy=("sin",),
+    instructions=160,
+    is_linear_at_zero=True,
+    evaluate=np.sin,
+    evaluate_exactly=lambda mp, x: mp.sin(x),
+    enclosure=lambda e, x: e.odd(e.arb.sin, lambda sign: e.nan, x),
+    near_zero=lambda u, sign: (u, -sign),
+)
+
+COS = elementary(
+    "cos",
+    doc="The cosine, of angles of any size; NaN at infinity.",
+    numpy=("cos",),
+    instructions=160,
+    evaluate=np.cos,
+    evaluate_exactly=lambda mp, x: mp.cos(x),
+    enclosure=lambda e, x: e.other(e.arb.cos, 0, e.number(1), e.nan, e.nan, x),
+    near_zero=lambda u, sign: (1, -1),
+)
+
+TAN = elementary(
+    "tan",
+    doc="The tangent, of angles of any size; NaN at infinity.",
+    numpy=("tan",),
+    instructions=160,
+    is_linear_at_zero=True,
+    evaluate=np.tan,
+    evaluate_exactly=lambda mp, x: mp.tan(x),
+    enclosure=lambda e, x: e.odd(e.arb.tan, lambda sign: e.nan, x),
+    near_zero=lambda u, sign: (u, sign),
+)
+
+ASIN = elementary(
+    "asin",
+    doc="The inverse sine, from -pi/2 to pi/2; NaN outside [-1, 1].",
+    numpy=("arcsin",),
+    is_linear_at_zero=True,
+    evaluate=np.arcsin,
+    evaluate_exactly=lambda mp, x: mp.asin(x) if abs(x) <= 1 else mp.nan,
+    enclosure=lambda e, x: e.inside(e.arb.asin, {}, x),
+    near_zero=lambda u, sign: (u, sign),
+)
+
+ACOS = elementary(
+    "acos",
+    doc="The inverse cosine, from 0 to pi; NaN outside [-1, 1].",
+    numpy=("arccos",),
+    evaluate=np.arccos,
+    evaluate_exactly=lambda mp, x: mp.acos(x) if abs(x) <= 1 else mp.nan,
+    enclosure=lambda e, x: e.inside(e.arb.acos, {1: e.zero[1]}, x),
+)
+
+ATAN = elementary(
+    "atan",
+    doc="The inverse tangent, from -pi/2 to pi/2.",
+    numpy=("arctan",),
+    never_makes_nan=True,
+    is_linear_at_zero=True,
+    evaluate=np.arctan,
+    evaluate_exactly=lambda mp, x: mp.atan(x),
+    enclosure=lambda e, x: e.odd(e.arb.atan, lambda sign: e.signed(sign, e.arb.pi() / 2), x),
+    near_zero=lambda u, sign: (u, -sign),
+)
+
+ATAN2 = elementary(
+    "atan2",
+    2,
+    doc="The angle of the point (x, y), from -pi to pi; signed zeros and infinities as in IEEE 754.",
+    numpy=("arctan2",),
+    never_makes_nan=True,
+    evaluate=np.arctan2,
+    evaluate_exactly=lambda mp, y, x: mp.atan2(y, x),
+    enclosure=lambda e, y, x: e.atan2(y, x),
+)
+
+SINH = elementary(
+    "sinh",
+    doc="The hyperbolic sine.",
+    numpy=("sinh",),
+    never_makes_nan=True,
+    is_linear_at_zero=True,
+    evaluate=np.sinh,
+    evaluate_exactly=lambda mp, x: mp.sinh(x),
+    enclosure=lambda e, x: e.odd(e.arb.sinh, lambda sign: e.infinity[sign], x),
+    near_zero=lambda u, sign: (u, sign),
+)
+
+COSH = elementary(
+    "cosh",
+    doc="The hyperbolic cosine.",
+    numpy=("cosh",),
+    never_makes_nan=True,
+    evaluate=np.cosh,
+    evaluate_exactly=lambda mp, x: mp.cosh(x),
+    enclosure=lambda e, x: e.other(e.arb.cosh, 1, e.number(1), e.infinity[1], e.infinity[1], x),
+    near_zero=lambda u, sign: (1, 1),
+)
+
+TANH = elementary(
+    "tanh",
+    doc="The hyperbolic tangent.",
+    numpy=("tanh",),
+    never_makes_nan=True,
+    is_linear_at_zero=True,
+    evaluate=np.tanh,
+    evaluate_exactly=lambda mp, x: mp.tanh(x),
+    enclosure=lambda e, x: e.odd(
+        e.arb.tanh, lambda sign: e.number(sign), x, lambda size: 2 * _logistic_of_ball(-2 * size)
+    ),
+    near_zero=lambda u, sign: (u, -sign),
+)
+
+ASINH = elementary(
+    "asinh",
+    doc="The inverse hyperbolic sine.",
+    numpy=("arcsinh",),
+    never_makes_nan=True,
+    is_linear_at_zero=True,
+    evaluate=np.arcsinh,
+    evaluate_exactly=lambda mp, x: mp.asinh(x),
+    enclosure=lambda e, x: e.odd(e.arb.asinh, lambda sign: e.infinity[sign], x),
+    near_zero=lambda u, sign: (u, -sign),
+)
+
+ACOSH = elementary(
+    "acosh",
+    doc="The inverse hyperbolic cosine; NaN below 1.",
+    numpy=("arccosh",),
+    evaluate=np.arccosh,
+    evaluate_exactly=lambda mp, x: mp.acosh(x) if x >= 1 else mp.nan,
+    enclosure=lambda e, x: e.acosh(x),
+)
+
+ATANH = elementary(
+    "atanh",
+    doc="The inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond.",
+    numpy=("arctanh",),
+    is_linear_at_zero=True,
+    evaluate=np.arctanh,
+    evaluate_exactly=lambda mp, x: mp.atanh(x) if abs(x) <= 1 else mp.nan,
+    enclosure=lambda e, x: e.inside(e.arb.atanh, e.infinity, x),
+    near_zero=lambda u, sign: (u, sign),
+)
+
+
+def _error_functions() -> ModuleType:
+    """Loaded when they are wanted."""
+    from ogive.graph import error_functions
+
+    return error_functions
+
+
+ERF = elementary(
+    "erf",
+    doc="The error function: ``2 / sqrt(pi)`` times the integral of exp(-t**2) from 0 to x.",
+    never_makes_nan=True,
+    evaluate=lambda x: _error_functions().on_array("erf", x),
+    evaluate_exactly=lambda mp, x: _error_functions().exact("erf", x),
+    enclosure=lambda e, x: e.odd(e.arb.erf, lambda sign: e.number(sign), x, _error_functions().erfc_of_ball),
+)
+
+
+ERFC = elementary(
+    "erfc",
+    doc="``1 - erf(x)``, accurate in both tails.",
+    never_makes_nan=True,
+    evaluate=lambda x: _error_functions().on_array("erfc", x),
+    evaluate_exactly=lambda mp, x: _error_functions().exact("erfc", x),
+    enclosure=lambda e, x: e.other(
+        _error_functions().erfc_of_ball,
+        1,
+        e.number(1),
+        e.number(2),
+        e.zero[1],
+        x,
+        _error_functions().erfc_of_ball,
+    ),
+    near_zero=lambda u, sign: (1, -sign),
+)
+
+
+def _normal_tail_of_ball(arb: Any, ball: Any) -> Any:
+    return _error_functions().erfc_of_ball(ball / arb(2).sqrt()) / 2
+
+
+NORMAL_TAIL = elementary(
+    "normal_tail",
+    doc="``erfc(x / sqrt(2)) / 2``, accurate in both tails: how probable a standard normal variable above x is.",
+    never_makes_nan=True,
+    evaluate=lambda x: _error_functions().normal_tail_on_array(x),
+    evaluate_exactly=lambda mp, x: _error_functions().exact("erfc", x / mp.sqrt(2)) / 2,
+    enclosure=lambda e, x: e.other(
+        partial(_normal_tail_of_ball, e.arb),
+        1,
+        e.number(Fraction(1, 2)),
+        e.number(1),
+        e.zero[1],
+        x,
+        partial(_normal_tail_of_ball, e.arb),
+    ),
+    near_zero=lambda u, sign: (type(u)(1, 2), -sign),
+)
+
+
+ERFINV = elementary(
+    "erfinv",
+    doc="The inverse of the error function; infinite at -1 and 1, NaN beyond.",
+    instructions=150,
+    loses_subnormals=True,
+    evaluate=lambda x: _error_functions().erfinv_on_array(x),
+    evaluate_exactly=lambda mp, x: mp.nan if not abs(x) <= 1 else _error_functions().exact_erfinv(x),
+    enclosure=lambda e, x: e.inside(e.arb.erfinv, e.infinity, x),
+)
+
+LOG_NDTR = elementary(
+    "log_ndtr",
+    doc="``log(ndtr(x))``, accurate in both tails: the logarithm of the standard normal distribution function.",
+    never_makes_nan=True,
+    instructions=120,
+    evaluate=lambda x: _error_functions().log_ndtr_on_array(x),
+    evaluate_exactly=lambda mp, x: _error_functions().exact_log_ndtr(x),
+    enclosure=lambda e, x: e.log_ndtr(_error_functions().erfc_of_ball, x),
+)
+
+
+# ---- slopes. They have no arithmetic of their own: forms.py says how machines compute them
+
+
+def _slopes() -> ModuleType:
+    """Loaded when they are wanted."""
+    from ogive.graph import slopes
+
+    return slopes
+
+
+def _slope(name: str, enclosure: Callable[..., Any], doc: str, **facts: Any) -> ops.Operation:
+    def evaluate_exactly(mp: Any, x: Any) -> Any:
+        return _slopes().exactly(name, mp, x)
+
+    def enclosed(e: Any, x: Any) -> Any:
+        return enclosure(e, _slopes().of_ball(name, e.arb), x)
+
+    return elementary(
+        name, doc=doc, never_makes_nan=True, evaluate_exactly=evaluate_exactly, enclosure=enclosed, **facts
+    )
+
+
+def _bell_shaped(at_zero: Fraction | None) -> Callable[..., Any]:
+    """The rule of what is positive and comes to 0 on both sides."""
+
+    def enclosure(e: Any, function: Any, x: Any) -> Any:
+        top = e.signed(1, function(e.arb(0))) if at_zero is None else e.number(at_zero)
+        return e.other(function, 1, top, e.zero[1], e.zero[1], x)
+
+    return enclosure
+
+
+def _of_gate(at_zero: Fraction | None) -> Callable[..., Any]:
+    """The rule of the slope of a number times a gate: below zero far below, and above 1 far above."""
+
+    def sides(e: Any, ball: Any) -> tuple[int, Any]:
+        if ball > 0:
+            return 1, (e.fmpq(1), 1) if ball > 1.5 else None
+        return -1 if ball < -1.5 else 0, None
+
+    def enclosure(e: Any, function: Any, x: Any) -> Any:
+        middle = e.signed(1, function(e.arb(0))) if at_zero is None else e.number(at_zero)
+        return e.slope(function, middle, e.zero[-1], e.number(1), sides, x)
+
+    return enclosure
+
+
+LOGISTIC_SLOPE = _slope(
+    "logistic_slope",
+    _bell_shaped(Fraction(1, 4)),
+    "The derivative of the logistic function: ``exp(-x) / (1 + exp(-x))**2``.",
+    near_zero=lambda u, sign: (type(u)(1, 4), -1),
+)
+
+TANH_SLOPE = _slope(
+    "tanh_slope",
+    _bell_shaped(Fraction(1)),
+    "The derivative of tanh: ``1 / cosh(x)**2``.",
+    near_zero=lambda u, sign: (1, -1),
+)
+
+BELL = _slope("bell", _bell_shaped(Fraction(1)), "``exp(-x**2)``.", near_zero=lambda u, sign: (1, -1))
+
+NORMAL_DENSITY = _slope(
+    "normal_density",
+    _bell_shaped(None),
+    "The density of the standard normal distribution: ``exp(-x**2 / 2) / sqrt(2 pi)``.",
+)
+
+GATE_SLOPE = _slope(
+    "gate_slope",
+    _of_gate(Fraction(1, 2)),
+    "The derivative of ``x * logistic(x)``.",
+    instructions=60,
+    near_zero=lambda u, sign: (type(u)(1, 2), sign),
+)
+
+NORMAL_GATE_SLOPE = _slope(
+    "normal_gate_slope",
+    _of_gate(Fraction(1, 2)),
+    "The derivative of ``x * normal_tail(-x)``, which is gelu.",
+    instructions=80,
+    near_zero=lambda u, sign: (type(u)(1, 2), sign),
+)
+
+TANH_GATE_SLOPE = _slope(
+    "tanh_gate_slope",
+    _of_gate(Fraction(1, 2)),
+    "The derivative of gelu's approximation by tanh.",
+    instructions=80,
+    near_zero=lambda u, sign: (type(u)(1, 2), sign),
+)
+
+TANH_GATE_BEND = _slope(
+    "tanh_gate_bend",
+    lambda e, function, x: e.slope(
+        function,
+        e.signed(1, function(e.arb(0))),
+        e.zero[-1],
+        e.zero[-1],
+        lambda e, ball: (-1 if abs(ball) > 2 else 1 if abs(ball) < 1 else 0, None),
+        x,
+    ),
+    "The derivative of tanh_gate_slope.",
+    instructions=120,
+)
+
+MISH_SLOPE = _slope(
+    "mish_slope",
+    _of_gate(Fraction(3, 5)),
+    "The derivative of ``x * tanh(log(1 + exp(x)))``.",
+    instructions=60,
+    near_zero=lambda u, sign: (type(u)(3, 5), sign),
+)
+
+SERF_SLOPE = _slope("serf_slope", _of_gate(None), "The derivative of ``x * erf(log(1 + exp(x)))``.", instructions=200)
+
+EXP_BEND = _slope(
+    "exp_bend",
+    lambda e, function, x: e.slope(
+        function,
+        e.zero[-1],
+        e.number(-1),
+        e.infinity[-1],
+        lambda e, ball: (-1, (e.fmpq(-1), 1) if ball < 0 else None),
+        x,
+    ),
+    "``exp(x) * (1 - x) - 1``, the derivative of ``a * expm1(x / a)`` by a where a is 1.",
+    near_zero=lambda u, sign: (0, -1),
+)
+
+NORMAL_HAZARD = _slope(
+    "normal_hazard",
+    lambda e, function, x: e.other(function, 1, e.signed(1, function(e.arb(0))), e.infinity[1], e.zero[1], x),
+    "The derivative of log_ndtr: the normal distribution's density over its distribution function.",
+    instructions=160,
+)
+
+NORMAL_HAZARD_SLOPE = _slope(
+    "normal_hazard_slope",
+    lambda e, function, x: e.slope(
+        function, e.signed(-1, -function(e.arb(0))), e.number(-1), e.zero[-1], lambda e, ball: (-1, None), x
+    ),
+    "The derivative of normal_hazard, ``-h(x) * (x + h(x))``.",
+    instructions=200,
+)
+
+
+NOTHING = elementary(
+    "nothing",
+    doc="0 for every number: the limit at an infinity of what falls there, with the signs that derivatives of this have.",
+    never_makes_nan=True,
+    instructions=0,
+    evaluate_exactly=lambda mp, x: mp.mpf(0),
+    enclosure=lambda e, x: e.zero[1],
+)
+
+
+def _extreme(function: Callable[..., Any], sign: Callable[..., Any], a: Any, b: Any) -> Any:
+    """NumPy's, which returns any of two zeros."""
+    is_zero = (a == 0) & (b == 0)
+    return np.where(is_zero, np.where(sign(np.signbit(a), np.signbit(b)), -0.0, 0.0), function(a, b))
+
+
+LARGER = elementary(
+    "larger",
+    2,
+    doc="IEEE 754's maximum: NaN where one of them is, and 0 is larger than -0.",
+    numpy=("maximum",),
+    of_truths=ops.OR,
+    is_choice=True,
+    returns_operand=True,
+    never_makes_nan=True,
+    instructions=8,
+    evaluate=partial(_extreme, np.maximum, np.bitwise_and),
+    evaluate_exactly=lambda mp, a, b: mp.nan if mp.isnan(a) or mp.isnan(b) else max(a, b),
+    enclosure=lambda e, a, b: e.extreme(1, a, b),
+)
+
+SMALLER = elementary(
+    "smaller",
+    2,
+    doc="IEEE 754's minimum: NaN where one of them is, and -0 is smaller than 0.",
+    numpy=("minimum",),
+    of_truths=ops.AND,
+    is_choice=True,
+    returns_operand=True,
+    never_makes_nan=True,
+    instructions=8,
+    evaluate=partial(_extreme, np.minimum, np.bitwise_or),
+    evaluate_exactly=lambda mp, a, b: mp.nan if mp.isnan(a) or mp.isnan(b) else min(a, b),
+    enclosure=lambda e, a, b: e.extreme(-1, a, b),
+)

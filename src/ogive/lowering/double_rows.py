@@ -1,0 +1,391 @@
+"""Rows of float64 with a rounding test: both ends of the interval that a number lies in round to the same float64.
+
+The first level computes in the words of float64's own kernels, of rows whose numbers are moderate. The repair computes in sums
+of two right float64, as it does for other types.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from ogive.common.dtypes import ElementType
+from ogive.graph import operations as ops
+from ogive.graph.elementary_functions import EXP, EXPM1
+from ogive.graph.expression import EXTREMES, ROW_NUMBERS, Expression, Format, node, walk
+from ogive.lowering.numerics.bound import Bound
+from ogive.lowering.numerics.bounded import UNSEEN, Bounded
+from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
+from ogive.lowering.numerics.elementary.propagation import bounded
+from ogive.lowering.numerics.interval import Interval
+from ogive.lowering.numerics.rounded_results import to_subnormal
+from ogive.lowering.numerics.truths import both, either
+from ogive.lowering.program import Stage, Summation
+from ogive.lowering.row_lowering import is_share
+from ogive.lowering.row_numbers import LENGTH, SUM_OF_EXPONENTIALS, row_exponential, within_row
+from ogive.lowering.tested import differ
+from ogive.lowering.tested_rows import EVERY_SUM, ROOM, ROOM_OF_ROUGH, TestedRows
+
+__all__ = ["DoubleRows", "without_factors"]
+
+#: Between these magnitudes lie the numbers of moderate rows that range is asked of.
+MODERATE = 2.0**-300, 2.0**300
+
+#: Smaller results may have lost bits of their second word: 2**-68 of the number and more.
+SMALL = 2.0**-1000
+
+#: As large a share of a result is more than what was lost of it that is not seen.
+UNSEEN_SHARE = 2.0**-80
+
+
+#: Exponentials of less are zero in float64, whatever is divided by; and what is far less is clamped.
+NOTHING, LOWEST_EXPONENT = -800.0, -2048.0
+
+#: The error of a sum of one sign of so many elements, and of the sum of second words, as shares of the first words.
+SUM_OF_MANY, MANY = 2.0**-75, 2.0**17
+SUM_OF_LOWS = 2.0**-86
+
+
+def without_factors(roots: Sequence[Expression]) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
+    """The formulas of moderate rows, without the powers of two that other rows are multiplied by; and which magnitudes have to be
+    moderate for that.
+    """
+    done: dict[Expression, Expression] = {}
+    required: dict[Expression, None] = {}
+    for current in walk(*roots):
+        operands = tuple(done[operand] for operand in current.operands)
+        made = node(current.operation, operands, current.attribute, current.format)
+        if made.operation is ops.SELECT and all(_is_factor(n) for n in made.operands[1:]):
+            asked: set[Expression] = set()
+            truth = _of_moderate(made.operands[0], asked)
+            if truth is not None:
+                made = made.operands[1 if truth else 2]
+                required |= dict.fromkeys(asked)
+        elif made.operation is ops.MULTIPLY:
+            made = next((a for a, b in (operands, operands[::-1]) if _is_one(b)), made)
+        elif made.operation is ops.DIVIDE and _is_one(operands[1]):
+            made = operands[0]
+        done[current] = made
+    return tuple(done[root] for root in roots), tuple(required)
+
+
+def _is_given(n: Expression) -> bool:
+    """Whether this is an operand, a constant or the largest or smallest of an operand's elements."""
+    if n.operation in EXTREMES:
+        n = n.operands[0]
+    while n.operation in (ops.NEGATE, ops.ABSOLUTE):
+        n = n.operands[0]
+    return n.operation in (ops.INPUT, ops.PARAMETER, ops.CONSTANT)
+
+
+def _is_one(n: Expression) -> bool:
+    return n.operation is ops.CONSTANT and n.attribute == 1
+
+
+def _is_factor(n: Expression) -> bool:
+    if n.operation is not ops.CONSTANT or not isinstance(n.attribute, Fraction) or n.attribute <= 0:
+        return False
+    return (
+        (n.attribute.numerator & (n.attribute.numerator - 1))
+        == 0
+        == (n.attribute.denominator & (n.attribute.denominator - 1))
+    )
+
+
+def _of_moderate(truth: Expression, asked: set[Expression]) -> bool | None:
+    """A truth value where the largest magnitudes of rows are moderate; None where that does not decide it."""
+    if truth.operation in (ops.AND, ops.OR):
+        known = [_of_moderate(n, asked) for n in truth.operands]
+        decides = truth.operation is ops.OR
+        return decides if decides in known else None if None in known else not decides
+    if truth.operation is not ops.LESS:
+        return None
+    for is_below, (limit, n) in ((True, truth.operands), (False, truth.operands[::-1])):
+        if limit.operation is not ops.CONSTANT or not (
+            n.operation is ops.ROW_MAX and n.operands[0].operation is ops.ABSOLUTE
+        ):
+            continue
+        if limit.attribute >= MODERATE[1] or 0 < limit.attribute <= MODERATE[0]:
+            asked.add(n)
+            return (limit.attribute < 1) is is_below
+    return None
+
+
+def _of_magnitude(n: Expression) -> Expression:
+    """The number that this is the magnitude of."""
+    return n.operands[0] if n.operation is ops.ABSOLUTE else n
+
+
+class DoubleRows(TestedRows):
+    """Reals over rows of float64, whose results come with a rounding test."""
+
+    little, beside_zero = 2.0**-1074, 0.0
+    beyond_range, keeps_powers = 2200.0, True
+
+    def __init__(
+        self,
+        arithmetic: Bounded,
+        inputs: tuple[ElementType, ...],
+        required: Sequence[Expression] = (),
+        *,
+        reduces: bool = False,
+    ) -> None:
+        super().__init__(arithmetic, inputs, Format.F64, reduces=reduces)
+        self.required = tuple(required)
+        """The largest magnitudes of a row that have to be moderate."""
+        self.asked_for: frozenset[Expression] = frozenset()
+        """Those of which nothing else is asked."""
+        self.largest: set[Expression] = set()
+        """The largest magnitudes of these."""
+        self.unmeasured: list[Expression] = []
+        """Those of which no sum and no largest magnitude is asked."""
+        self.summed: set[Expression] = set()
+        """The exponentials that are summed and needed again."""
+        self.long = Bounded(Format.F64)
+        self.moderate: frozenset[Expression] = frozenset()
+        """The operands that are reduced in the first level."""
+
+    # ---- stages
+
+    def reduce(self, roots: Sequence[Expression], first_scratch: int) -> tuple[Stage, ...]:
+        if not self.m.is_own:
+            return super().reduce(roots, first_scratch)
+        nodes = list(walk(*roots, *self.required))
+        reduced = [n.operands[0] for n in nodes if n.operation in ROW_NUMBERS and n.operands and not _is_given(n)]
+        is_moderate = {n: None for n in walk(*reduced, operands=self._beside_distances) if n.operation is ops.INPUT}
+        self.moderate = frozenset(is_moderate)
+        summed = {n.operands[0] for n in nodes if n.operation is ops.ROW_SUM}
+        magnitudes = {n: n.operands[0] for n in nodes if n.operation is ops.ROW_MAX}
+        self.largest = {
+            n for n, a in magnitudes.items() if a.operation is ops.ABSOLUTE and a.operands[0] in self.moderate
+        }
+        measured = {*summed, *(n.operands[0].operands[0] for n in self.largest)}
+        self.unmeasured = [n for n in is_moderate if n not in measured]
+        self.asked_for = frozenset(self.required) - frozenset(walk(*roots))
+        return super().reduce((*roots, *self.required), first_scratch)
+
+    def _beside_distances(self, current: Expression) -> Sequence[Expression]:
+        """The operands that a number is computed of, but for exponentials of distances, and what compares: those are of any."""
+        is_of_any = self._is_of_distance(current) or (
+            current.format is Format.TRUTH and all(map(_is_given, current.operands))
+        )
+        return () if is_of_any else within_row(current)
+
+    def asked(self, undecided: Expression | None) -> Expression | None:
+        """Where the row is computed again: also where numbers of it are not moderate."""
+        m = self.rows.m
+        sizes = [size for operand, size in self.sizes.items() if operand in self.moderate]
+        sizes += [value.high for n, value in self.sums.items() if n in self.largest]
+        for size in sizes:
+            undecided = either(undecided, m.not_(m.less_(size, m.number(MODERATE[1]))))
+        for root in self.required:
+            size, least = self.sums[root].high, m.number(MODERATE[0])
+            least = m.mul_(LENGTH, least) if root in self.asked_for else least
+            inside = both(m.less_(least, size), m.less_(size, m.number(MODERATE[1])))
+            undecided = either(undecided, m.not_(inside))
+        return super().asked(undecided)
+
+    def _summed_difference(self, operand: Expression) -> Expression:
+        """NaN of NaN alone: rows have -inf for what is left out, and a result beside it may lie next to a tie."""
+        is_infinite = node(
+            ops.EQUAL,
+            (node(ops.ABSOLUTE, (operand,), None, operand.format), node(ops.CONSTANT, (), math.inf, operand.format)),
+            None,
+            Format.BIT,
+        )
+        zero = node(ops.CONSTANT, (), 0.0, operand.format)
+        return node(ops.SELECT, (is_infinite, zero, super()._summed_difference(operand)), None, operand.format)
+
+    def _input(self, root: Expression) -> DoubleWord:
+        number = super()._input(root)
+        if root not in self.moderate or not self.inputs[root.attribute].is_float:
+            return number
+        limit = MODERATE[1]
+        error = replace(number.error, largest=limit)
+        return replace(number, interval=Interval(-limit, limit), error=error)
+
+    def _reduce_to(self, root: Expression, *, is_kept: bool) -> None:
+        while self.unmeasured:
+            operand = self.unmeasured.pop()
+            self._sizes(operand, self.number(operand).high)
+        if is_kept and root.operation is ops.ROW_SUM:
+            self.summed.add(root.operands[0])
+        super()._reduce_to(root, is_kept=is_kept)
+
+    def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
+        """Both words: to compute exponentials again takes twice the time."""
+        summed = root.operands[0]
+        if not (self.m.is_own and self._is_of_distance(summed) and summed.operation is EXP):
+            return ()
+        value = self.m.unscaled(self.number(summed))
+        words = (value.high, self.m.low_part(value))
+        high, low = (node(ops.INPUT, (), place + i, word.format) for i, word in enumerate(words))
+        self.numbers[summed] = replace(value, high=high, low=low)
+        return words
+
+    def _number(self, root: Expression) -> DoubleWord:
+        if self._is_of_distance(root):
+            return self._exponential(root)
+        if (
+            self.m.is_own
+            and root.operation is ops.DIVIDE
+            and self._is_of_row(root.operands[1])
+            and not self._is_of_row(root)
+        ):
+            return self.m.divide(self.number(root.operands[0]), self._not_tiny(self.number(root.operands[1])))
+        return super()._number(root)
+
+    def _exponential(self, root: Expression) -> DoubleWord:
+        """An exponential of the distance from the largest element, or from the smallest. Those that results are made of are as
+        good as those of the repair: of all the results of a row one would be open.
+        """
+        m = self.m
+        distance = self._distance_of(root)
+        # An element that is clamped is too small to count, infinities included.
+        lowest = m.number(LOWEST_EXPONENT)
+        is_low = m.less_(distance.high, lowest)
+        high, low = (
+            m.select_(is_low, end, word)
+            for end, word in ((lowest, distance.high), (m.number(0.0), m.low_part(distance)))
+        )
+        lies = Interval(LOWEST_EXPONENT, 0.0)
+        error = Bound(least=2.0**-1074, largest=-LOWEST_EXPONENT)
+        clamped = DoubleWord(high, low, interval=lies, error=error)
+        if root.operation is EXPM1:  # of what is clamped it is -1 but for less than what underflows
+            found = bounded(EXPM1)(m, clamped)
+            return replace(found, error=replace(found.error, static=found.error.static + m.lost))
+        if m.is_own:
+            return m.unscaled(bounded(EXP)(self.long if root in self.summed else m, clamped))
+        found = bounded(EXP)(m, clamped)
+        # The exact number lies between zero and this one.
+        absolute = self.m.select_(is_low, m.number(2.0), m.number(0.0))
+        return replace(found, error=replace(found.error, absolute=absolute))
+
+    def _distance_of(self, root: Expression) -> DoubleWord:
+        """The exact distance that this is an exponential of."""
+        a, b = (self.number(operand) for operand in root.operands[0].operands)
+        return DoubleWord(*self.m.two_sum(a.high, self.m.neg_(b.high)))
+
+    def _is_of_distance(self, root: Expression) -> bool:
+        """Whether this is an exponential of the distance from the largest element, or from the smallest."""
+        if root.operation not in (EXP, EXPM1) or root.operands[0].operation is not ops.SUBTRACT:
+            return False
+        a, b = root.operands[0].operands
+        element, found = (b, a) if a.operation is ops.ROW_MIN else (a, b)
+        if found.operation not in EXTREMES or found.operands[0] is not element:
+            return False
+        number = self.number(element)
+        return number.is_exact and number.error.is_exact
+
+    def _extreme(self, root: Expression, value: DoubleWord) -> None:
+        """The largest magnitude, of which it is asked whether it is moderate: the sum of the magnitudes says that."""
+        if root in self.asked_for:
+            operand = root.operands[0]
+            self.sums[root] = DoubleWord(self._sizes(_of_magnitude(operand), value.high))
+        else:
+            super()._extreme(root, value)
+
+    def _sum(self, operand: Expression, value: DoubleWord) -> DoubleWord:
+        """The sum in the first level: of the first words with what is lost, of the second ones without."""
+        m, error = self.m, value.error
+        if not m.is_own:
+            return super()._sum(operand, value)
+        counted = self._counted(operand)
+        if counted is not None:
+            return counted
+        has_one_sign = value.interval.low >= 0 or value.interval.high <= 0
+        lies = (
+            SUM_OF_EXPONENTIALS
+            if row_exponential(operand)
+            else EVERY_SUM[value.interval.low >= 0, value.interval.high <= 0]
+        )
+        total = DoubleWord(*self._total(value.high), interval=lies, low_is_number=False)
+        share, doubt = error.relative * ROOM, self._any(error.doubt)
+        if value.low is not None:
+            low = self._found(self._new("row_sum", m.low_part(value), Summation.UNCOMPENSATED))
+            total = replace(m.renormalised(Arithmetic.add(m, total, DoubleWord(low))), interval=lies)
+            share += SUM_OF_LOWS
+        absolute = None
+        if has_one_sign:
+            share += SUM_OF_MANY
+            doubt = either(doubt, m.less_(m.number(MANY), LENGTH))
+        else:
+            sizes = m.mul_(self._sizes(operand, value.high), m.number(ROOM_OF_ROUGH))
+            absolute = m.mul_(
+                sizes, m.add_(self._share_of_one_sign(), m.number(share)) if share else self._share_of_one_sign()
+            )
+            share = m.unit
+        absolute, static = self._with_losses(absolute, error, UNSEEN, self._sum_of_bound)
+        doubt, largest = self._in_range(total.high, error, doubt)
+        least = max(error.least, lies.smallest_magnitude)
+        return replace(total, error=Bound(share, static, absolute, doubt, None, least, largest))
+
+    # ---- results
+
+    def _tested_float(self, root: Expression, storage: Format) -> tuple[Expression, Expression | None]:
+        """A number rounded to float64, and where that is undecided."""
+        if storage is not Format.F64:
+            return super()._tested_float(root, storage)
+        m = self.m
+        number = m.renormalised(self._result(root))
+        error, exponent = number.error, number.exponent
+        if not error.is_known:
+            return m.single(number), m.always
+        if error.is_exact and number.is_exact:
+            return number.high, self._open(error, None)
+        framed = m.mantissa(number)
+        bound, is_small = framed.error, None
+        if m.is_own:
+            # Rows with results that lie beside ties are computed again: to look at that takes half of the time.
+            bound = replace(bound, beyond=None)
+        if m.is_own and bound.static <= UNSEEN:
+            # The loss shows in small results alone, which the repair computes.
+            least = max(SMALL, bound.static / UNSEEN_SHARE)
+            size = framed.high if exponent is None else m.scale_(framed.high, exponent)
+            is_small = None if number.interval.smallest_magnitude > least else m.less_(m.abs_(size), m.number(least))
+            bound = replace(bound, static=0.0, relative=bound.relative + UNSEEN_SHARE)
+        elif bound.static:
+            bound = replace(bound, static=0.0, absolute=m._sum_of(bound.absolute, m.number(bound.static)))
+        framed = replace(framed, error=bound)
+        low, high = (self._in_place(end, exponent) for end in self._ends(framed, bound))
+        value = self._in_place(self.beyond(framed, bound), exponent)
+        if is_small is not None and is_share(root):
+            is_small = both(is_small, m.not_(m.less_(self._distance_of(root.operands[0]).high, m.number(NOTHING))))
+        differing = either(differ(low, high), is_small)
+        if differing is not None and bound.exactly is not None:
+            differing = both(differing, m.not_(bound.exactly))
+        return value, self._open(error, differing)
+
+    def _result(self, root: Expression) -> DoubleWord:
+        """The number of a root: that a sum overflows is no doubt of a result."""
+        m = self.m
+        if root.operation not in (ops.ADD, ops.SUBTRACT) or not m.is_own or self._is_of_row(root):
+            return self.number(root)
+        numbers = map(self.number, root.operands)
+        m.overflow_is_known = True
+        found = (m.add if root.operation is ops.ADD else m.subtract)(*numbers)
+        m.overflow_is_known = False
+        return found
+
+    def _next_to(self, high: Expression, low: Expression, side: int) -> tuple[Expression, Expression]:
+        """A number of two words is a tie of float64 where its second one is a power of two: the next number is none."""
+        m = self.m
+        fraction = node(ops.AND, (m.bits_(low), m.whole((1 << 52) - 1)), None, Format.I64)
+        is_power = node(ops.EQUAL, (fraction, m.whole(0)), None, Format.BIT)
+        is_towards_zero = m.less_(low, m.number(0.0)) if side > 0 else m.less_(m.number(0.0), low)
+        share = m.select_(is_towards_zero, m.number(1 - 2.0**-53), m.number(1 + 2.0**-52))
+        return m.fast_two_sum(high, m.select_(is_power, m.mul_(low, share), low))
+
+    def _in_place(self, number: DoubleWord, exponent: Expression | None) -> Expression:
+        """A number times a power of two, rounded once."""
+        m = self.m
+        number = m.renormalised(number)
+        if exponent is None:
+            return number.high
+        scaled = m.scale_(number.high, exponent)
+        if m.is_own:
+            return scaled
+        is_tiny = m.less_(m.abs_(scaled), m.number(2.0**-1021))
+        return m.select_(is_tiny, to_subnormal(m, replace(number, exponent=exponent)), scaled)

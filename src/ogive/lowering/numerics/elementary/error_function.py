@@ -1,0 +1,377 @@
+"""erf, erfc, the tail of the normal distribution, its logarithm, and the inverse of erf.
+
+With a = abs(x), E(a) = exp(a**2) erfc(a), which is smooth and slow, and t = (a - K) / (a + K):
+
+    erfc(a) = exp(-a**2) E(a),   (1 + 9/8 a) E(a) = polynomial in t
+
+(9/8 is near 2 / sqrt(pi), which makes the product flat at zero, so that the error of t matters little), so the tail
+keeps its relative accuracy down to the smallest number; a**2 is held as a sum of two, because the exponential magnifies
+its error. erfc(x) = 2 - erfc(-x) for negative x. erf(x) is 1 - erfc(x), and near zero, where that cancels, a polynomial
+in x**2. The polynomials are ERFC and ERF of the derived numbers.
+
+Where float64 computes what is wanted in float32, all of them are made of the normal distribution's upper tail, which
+has no constant factors (NORMAL_TAIL of the quotients):
+
+    Q(a) = erfc(a / sqrt(2)) / 2 = exp(-a**2 / 2) R(a),   R(a) = quotient of polynomials in a
+
+The inverse: with w = -log(1 - x**2), erfinv(x) / x is a smooth function of w: polynomials in w and in sqrt(w) (ERFINV_NEAR and
+ERFINV_FAR of the polynomials) are near to it, to about 24 bits. One step of Halley's iteration makes 70 of them:
+
+    y - d / (1 + y d),   d = (erf(y) - x) sqrt(pi) / 2 exp(y**2)
+
+The difference is taken where nothing cancels but what should: near 1 as (1 - x) - erfc(y), in two words. The start needs
+fewer bits.
+
+The logarithm of the normal distribution function:
+
+    log_ndtr(x) = log1p(-Q(x))                 from -1 on
+    log_ndtr(x) = log(R(a)) - a**2 / 2         below, a = -x
+
+and far below, where R is 1 / (a sqrt(2 pi)) times a series in u = 1 / a**2,
+
+    log_ndtr(x) = -a**2 / 2 - log(a) - log(2 pi) / 2 - u + 5/2 u**2 - 37/3 u**3 + ...
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from math import factorial, isqrt
+
+from ogive.graph import elementary_functions as functions
+from ogive.graph.expression import Expression, Format
+from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
+from ogive.lowering.numerics.elementary import pairs, words
+from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, SECOND_LEVEL, WORDS
+from ogive.lowering.numerics.elementary.exponential import FARTHEST, exp, exp_as_quotient
+from ogive.lowering.numerics.elementary.logarithm import log, log1p
+from ogive.lowering.numerics.elementary.quotient import quotient
+from ogive.lowering.numerics.interval import Interval
+from ogive.lowering.numerics.machine import LONG
+
+__all__ = ["erf", "erf_near_zero", "erfc", "erfinv", "log_ndtr", "normal_tail", "scaled_normal_tail"]
+
+#: K, and where erfc is so small that its product with any number that comes with it is zero after rounding.
+MIDDLE = 4.0
+ZERO = 27.5
+
+#: Beyond this erfc is nothing for the second level of float64: less than 2**-700,000.
+FAR_TAIL = 700.0
+
+#: The odd double factorials (2 k - 1)!!, of an asymptotic series that loses less than 2**-105 beyond ZERO; and how many of them
+#: are taken in two words.
+FAR_SERIES = tuple(Fraction(factorial(2 * k), 2**k * factorial(k)) for k in range(16))
+FAR_SHORT = 9
+
+#: How many coefficients of the second level's polynomial are in two words.
+ERFC_SHORT = sum(len(parts) == 2 for parts in SECOND_LEVEL["ERFC"])
+
+#: The number of coefficients of float64's own polynomial, for operands up to 27.5.
+RISING = words.rising(WORDS["ERFC"], -11 / 12, 24.75 / 30.5)
+
+#: 2 / sqrt(pi), to 200 bits.
+TWO_OVER_ROOT_PI = Fraction(0x120DD750429B6D11AE3A914FED7FD8688281341D7587CEA2E73, 1 << 200)
+
+#: 1 / sqrt(2), to 200 bits.
+ROOT_HALF = Fraction(isqrt(1 << 399), 1 << 200)
+
+#: The operand at which Q is zero in float32 even if the largest number comes with it, and exp(-a**2 / 2) still a normal number of
+#: float64. (Its product with a is zero from 15.5 on, where NORMAL_TAIL ends.)
+ZERO_IN_FLOAT64 = 37
+
+
+def _erfc_of_magnitude(m: Arithmetic, a: DoubleWord) -> DoubleWord:
+    """Erfc of a number that is not negative, with the power of two kept apart."""
+    if not m.extended:
+        # Not by the square of a number that was rounded: the exponential magnifies that.
+        bounded = m.clamped(a, 0.0, m.rounded(ZERO_IN_FLOAT64 * ROOT_HALF)).high
+        larger = m.mul_(bounded, m.number(m.rounded(1 / ROOT_HALF)))
+        return DoubleWord(_tail(m, larger, m.mul_(bounded, bounded), -1.0, 2.0), interval=Interval(0.0, 1.01))
+    if not m.of_doubles:
+        a = m.clamped(a, 0.0, ZERO)
+        return m.multiply(exp(m, m.negate(m.multiply(a, a))), _scaled(m, a))
+    # Beyond ZERO it is less than all numbers, and nothing unless it is multiplied: that the second level computes.
+    end = FAR_TAIL if m.is_long else ZERO
+    magnitude, near, a = a.high, m.clamped(a, 0.0, ZERO), m.clamped(a, 0.0, end)
+    scaled = _scaled(m, near)
+    if m.is_long:
+        scaled = m.select(m.less_(m.number(ZERO), magnitude), _far_scaled(m, a), scaled)
+    found = m.multiply(exp(m, m.negate(m.multiply(a, a))), scaled)
+    exponent = m.number(0.0) if found.exponent is None else found.exponent
+    is_nothing = m.less_(m.number(end), magnitude)
+    return replace(found, exponent=m.select_(is_nothing, m.number(-FARTHEST), exponent))
+
+
+def _far_scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
+    """E(a) beyond ZERO, by the asymptotic series of ``a sqrt(pi) exp(a**2) erfc(a)`` in ``1 / (2 a**2)``: the first term that
+    is left out is more than what is lost.
+    """
+    number = pairs.of_number(m, m.clamped(a, ZERO, FAR_TAIL))
+    z = pairs.over(m, pairs.single(m, m.number(-0.5)), pairs.times(m, number, number))
+    value = pairs.polynomial(m, z, FAR_SERIES, FAR_SHORT)
+    value = pairs.times(m, value, pairs.constant(m, TWO_OVER_ROOT_PI / 2))
+    return DoubleWord(*pairs.over(m, value, number), interval=Interval(0.0, 0.03), is_normal=True)
+
+
+def _scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
+    """E(a)."""
+    if m.is_long:
+        return _long_scaled(m, a)
+    one, number = m.number(1.0), (a.high, m.low_part(a))
+    # One division serves (a - 11/4) / (a + 3) and 1 / (1 + 3/4 a).
+    slope = m.mul_(a.high, m.number(0.75))
+    product = slope, m.fma_(a.high, m.number(0.75), m.neg_(slope))
+    product = product[0], m.fma_(number[1], m.number(0.75), product[1])
+    denominator = words.sum_of_any(m, one, product)
+    shifted, difference = (words.sum_of_any(m, m.number(middle), number) for middle in (3.0, -2.75))
+    reciprocal = m.div_(one, m.mul_(shifted[0], denominator[0]))
+    t = words.over(m, difference, shifted, m.mul_(denominator[0], reciprocal))
+    value = words.polynomial(m, *t, words.numbers(m, WORDS["ERFC"]), RISING)
+    quotient = words.over(m, value, denominator, m.mul_(shifted[0], reciprocal))
+    return DoubleWord(*quotient, interval=Interval(0.02, 1.01))
+
+
+@cache
+def erfc_numbers() -> tuple[Fraction, ...]:
+    """The coefficients of the polynomial in t, as they are stored."""
+    return tuple(sum(map(Fraction, parts), Fraction(0)) for parts in SECOND_LEVEL["ERFC"])
+
+
+def _long_scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
+    """E(a) in two right words."""
+    number, middle = pairs.of_number(m, a), pairs.single(m, m.number(MIDDLE))
+    t = pairs.over(m, pairs.plus(m, number, pairs.negative(m, middle)), pairs.plus_smaller(m, middle, number))
+    value = pairs.polynomial(m, t, erfc_numbers(), ERFC_SHORT, falls=False)
+    slope = pairs.times(m, number, pairs.single(m, m.number(9 / 8)))
+    high, low = pairs.over(m, value, pairs.plus(m, pairs.single(m, m.number(1.0)), slope))
+    return DoubleWord(high, low, interval=Interval(0.02, 1.01), is_normal=True)
+
+
+def _normal_tail_of_magnitude(m: Arithmetic, a: DoubleWord) -> DoubleWord:
+    """Q of a number that is not negative."""
+    if m.extended:
+        return m.multiply(_erfc_of_magnitude(m, m.multiply(a, m.wide(ROOT_HALF))), m.wide(Fraction(1, 2)))
+    bounded = m.clamped(a, 0.0, float(ZERO_IN_FLOAT64)).high
+    return DoubleWord(_tail(m, bounded, m.mul_(bounded, bounded), -0.5), interval=Interval(0.0, 0.51))
+
+
+def _tail(m: Arithmetic, a: Expression, exponent: Expression, factor: float, times: float = 1.0) -> Expression:
+    """``times exp(factor exponent) R(a)``."""
+    above, below = QUOTIENTS["NORMAL_TAIL"][LONG]
+    dividend, divisor = exp_as_quotient(m, exponent, factor)
+    scaled = tuple(c * times for c in above)
+    return m.div_(m.mul_(dividend, m.polynomial_(a, scaled)), m.mul_(divisor, m.polynomial_(a, below)))
+
+
+def scaled_normal_tail(m: Arithmetic, a: DoubleWord) -> DoubleWord:
+    """R of a number that is not negative: below 39, or 15.5 for float32."""
+    if m.extended:
+        return m.multiply(_scaled(m, m.multiply(a, m.wide(ROOT_HALF))), m.wide(Fraction(1, 2)))
+    return DoubleWord(quotient(m, a.high, QUOTIENTS["NORMAL_TAIL"][LONG], m.number(1.0)), interval=Interval(0.02, 0.51))
+
+
+def _of_either_sign(
+    m: Arithmetic, x: DoubleWord, of_magnitude: Callable[[Arithmetic, DoubleWord], DoubleWord], whole: int
+) -> DoubleWord:
+    """A tail that is known of magnitudes: that of a negative number is what this leaves of the whole."""
+    x = m.unscaled(x)
+    if x.interval.low >= 0:
+        return of_magnitude(m, x)
+    tail = of_magnitude(m, m.absolute(x))
+    other = m.subtract(m.wide(Fraction(whole)), tail)
+    return replace(m.select(m.less_(x.high, m.number(0.0)), other, tail), interval=Interval(0.0, whole))
+
+
+def normal_tail(m: Arithmetic, x: DoubleWord) -> DoubleWord:
+    """``erfc(x / sqrt(2)) / 2``, accurate in both tails."""
+    return _of_either_sign(m, x, _normal_tail_of_magnitude, 1)
+
+
+def erfc(m: Arithmetic, x: DoubleWord) -> DoubleWord:
+    """``1 - erf(x)``, accurate in both tails."""
+    return _of_either_sign(m, x, _erfc_of_magnitude, 2)
+
+
+def erf(m: Arithmetic, x: DoubleWord) -> DoubleWord:
+    """The error function."""
+    x = m.unscaled(x)
+    a = m.absolute(x)
+    far = m.subtract(m.wide(Fraction(1)), _erfc_of_magnitude(m, a))
+    is_near = m.less_(a.high, m.number(0.5))
+    magnitude = m.select(is_near, erf_near_zero(m, a), far)
+    return m.copy_sign(replace(magnitude, interval=Interval(0.0, 1.0)), x.high)
+
+
+def erf_near_zero(m: Arithmetic, a: DoubleWord) -> DoubleWord:
+    """The error function from 0 to 1/2."""
+    if m.is_long:
+        number = pairs.of_number(m, a)
+        of_square = pairs.series(m, pairs.times(m, number, number), of_error_function, 0.2501)
+        factor = pairs.times(m, of_square, pairs.constant(m, TWO_OVER_ROOT_PI))
+        return DoubleWord(*pairs.times(m, number, factor), interval=Interval(0.0, 0.53), is_normal=True)
+    if m.extended:
+        word = a.high, m.low_part(a)
+        of_word = words.polynomial(m, *words.square(m, *word), words.numbers(m, WORDS["ERF"]))
+        return DoubleWord(*words.times(m, word, of_word), interval=Interval(0.0, 0.53))
+    square = m.mul_(a.high, a.high)
+    series = m.mul_(square, m.polynomial_(square, POLYNOMIALS["ERF"][LONG]))
+    return m.multiply(a, m.add(m.wide(TWO_OVER_ROOT_PI), DoubleWord(series, interval=Interval(-0.1, 0.0))))
+
+
+def of_error_function(k: int) -> Fraction:
+    """erf(a) sqrt(pi) / (2 a) in a**2."""
+    return Fraction((-1) ** k, factorial(k) * (2 * k + 1))
+
+
+functions.ERF.lowering = erf
+functions.ERFC.lowering = erfc
+functions.NORMAL_TAIL.lowering = normal_tail
+
+
+# ---- the inverse of the error function
+
+
+#: A smaller operand is computed as if it were 2**300 times as large: the function is linear there.
+SMALL, LIFT = 2.0**-400, 300.0
+
+
+def erfinv(m: Arithmetic, x: DoubleWord) -> DoubleWord:
+    """The inverse of the error function."""
+    x = m.renormalised(m.unscaled(x))
+    one, zero = m.number(1.0), m.number(0.0)
+    a = m.absolute(x)
+    exponent = None
+    if m.goal is m.format:
+        is_small = m.less_(a.high, m.number(SMALL))
+        factor = m.select_(is_small, m.number(2.0**LIFT), one)
+        a = DoubleWord(m.mul_(a.high, factor), None if a.low is None else m.mul_(a.low, factor))
+        exponent = m.select_(is_small, m.number(-LIFT), zero)
+    below_one = 1 - 2.0**-53
+    high = m.select_(m.less_(m.number(below_one), a.high), m.number(below_one), a.high)
+    low = None if a.low is None else m.select_(m.equal_(high, a.high), m.low_part(a), zero)
+    a = DoubleWord(high, low, interval=Interval(0.0, below_one))
+
+    short = m if not m.extended else Arithmetic(Format.F64, goal=Format.F32)
+    # Near zero w has few bits; but there it changes little. Near 1 the second word is as large as what is left.
+    left = m.sub_(m.sub_(one, high), a.low) if m.is_long and a.low is not None else m.sub_(one, high)
+    w = m.neg_(log(short, DoubleWord(m.mul_(left, m.add_(one, high)), interval=Interval(2.0**-54, 1.0))).high)
+    root = m.sub_(m.sqrt_(w), m.number(4.0))
+    near = m.polynomial_(w, POLYNOMIALS["ERFINV_NEAR"][Format.F64])
+    far = m.polynomial_(root, POLYNOMIALS["ERFINV_FAR"][Format.F64])
+    y = m.mul_(high, m.select_(m.less_(m.number(6.25), w), far, near))
+
+    start = DoubleWord(y, interval=Interval(0.0, 6.0))
+    difference = _difference(m, high, a, start)
+    growth = m.unscaled(exp(m, DoubleWord(m.mul_(y, y), interval=Interval(0.0, 36.0)))).high
+    d = m.mul_(m.single(difference), m.mul_(growth, m.number(math.sqrt(math.pi) / 2)))
+    step = m.neg_(m.fma_(m.mul_(y, d), m.neg_(d), d))
+    if m.is_long:
+        result = _once_more(m, high, a, m.renormalised(DoubleWord(y, step, interval=Interval(0.0, 6.0))))
+    elif m.extended:
+        result = m.renormalised(DoubleWord(y, step, interval=Interval(0.0, 6.0)))
+    else:
+        result = DoubleWord(m.add_(y, step), interval=Interval(0.0, 6.0))
+    if exponent is not None:
+        result = DoubleWord(result.high, result.low, exponent, Interval(0.0, math.inf), Interval(0.0, math.inf))
+    magnitude = m.absolute(x).high
+    is_inside = m.less_(magnitude, one)
+    limit = m.select_(m.equal_(magnitude, one), m.number(math.inf), m.number(math.nan))
+    return m.copy_sign(m.select(is_inside, result, DoubleWord(limit, interval=Interval(0.0, math.inf))), x.high)
+
+
+def _difference(m: Arithmetic, high: Expression, a: DoubleWord, y: DoubleWord) -> DoubleWord:
+    """``erf(y) - a``, taken where nothing cancels but what should."""
+    return m.select(
+        m.less_(high, m.number(0.47)),
+        m.subtract(erf_near_zero(m, y), a),
+        m.subtract(m.subtract(m.wide(Fraction(1)), a), erfc(m, y)),
+    )
+
+
+def _once_more(m: Arithmetic, high: Expression, a: DoubleWord, y: DoubleWord) -> DoubleWord:
+    """One step of Newton's method from a number that is good to 2**-66: what it leaves is below 2**-120."""
+    y = replace(y, interval=Interval(0.0, 6.0))
+    growth = m.unscaled(exp(m, DoubleWord(m.mul_(y.high, y.high), interval=Interval(0.0, 36.0)))).high
+    step = m.mul_(m.mul_(m.single(_difference(m, high, a, y)), growth), m.number(-math.sqrt(math.pi) / 2))
+    return m.renormalised(m.add(y, DoubleWord(step, interval=Interval(-1.0, 1.0))))
+
+
+functions.ERFINV.lowering = erfinv
+
+
+# ---- the logarithm of the normal distribution function
+
+
+#: log(2 pi) / 2, to 200 bits.
+HALF_LOG_TWO_PI = Fraction(0xEB3F8E4325F5A53494BC900144192023CFB08F8D13458B4DDE, 1 << 200)
+
+#: The logarithm of the tail's asymptotic series, and from where on it is used: R is fitted to 39.03 and 15.5.
+SERIES = (-1.0, 2.5, -37 / 3, 88.25, -816.2, 55205 / 6, -854197 / 7)
+LONG_TERMS = 14
+FAR = {Format.F64: 38.5, Format.F32: 15.0}
+
+
+def log_ndtr(m: Arithmetic, x: DoubleWord) -> DoubleWord:
+    """``log(ndtr(x))``."""
+    x = m.renormalised(m.unscaled(x))
+    one, zero = m.number(1.0), m.number(0.0)
+    a = m.absolute(x)
+    far = m.number(FAR[m.goal])
+    is_far = m.less_(far, a.high)
+    bounded = m.clamped(a, 0.0, FAR[m.goal])
+    # One logarithm serves both: of R, and of a.
+    argument = m.select(is_far, a, scaled_normal_tail(m, bounded))
+    logarithm = log(m, DoubleWord(argument.high, argument.low, interval=Interval(0.01, m.largest)))
+    half_square = m.multiply(m.multiply(a, m.wide(Fraction(1, 2))), a)
+    if m.is_long:
+        series = _long_series(m, a)
+    else:
+        u = m.div_(one, m.mul_(a.high, a.high))
+        series = DoubleWord(m.mul_(u, m.polynomial_(u, SERIES)), interval=Interval(-0.01, 0.0))
+    asymptotic = m.subtract(series, m.wide(HALF_LOG_TWO_PI))
+    asymptotic = m.subtract(asymptotic, logarithm)
+    rest = m.select(is_far, asymptotic, logarithm)
+    tail = m.subtract(DoubleWord(rest.high, rest.low, interval=Interval(-800.0, 0.0)), half_square)
+    body = log1p(m, m.negate(m.unscaled(normal_tail(m, DoubleWord(x.high, x.low, interval=Interval(-1.0, math.inf))))))
+    is_tail = m.less_(x.high, m.number(-1.0))
+    result = m.select(is_tail, tail, body)
+    result = DoubleWord(result.high, result.low, interval=Interval(-math.inf, 0.0))
+    # Nothing follows from infinity but infinity and NaN.
+    minus_infinity = m.number(-math.inf)
+    is_infinite = m.equal_(x.high, minus_infinity)
+    high = m.select_(is_infinite, minus_infinity, result.high)
+    low = (
+        None
+        if result.low is None
+        else m.select_(is_infinite, zero, m.low_part(DoubleWord(high, result.low, low_is_number=False)))
+    )
+    return DoubleWord(high, low, interval=Interval(-math.inf, 0.0), low_is_number=False)
+
+
+def _long_series(m: Arithmetic, a: DoubleWord) -> DoubleWord:
+    """The series in two right words, with as many terms as it takes."""
+    number = pairs.of_number(m, a)
+    one = pairs.single(m, m.number(1.0))
+    reciprocal = pairs.over(m, one, number)
+    u = pairs.times(m, reciprocal, reciprocal)
+    value = pairs.times(m, u, pairs.polynomial(m, u, _logarithm_of_series(LONG_TERMS), 5))
+    return DoubleWord(*value, interval=Interval(-0.01, 0.0), is_normal=True)
+
+
+@cache
+def _logarithm_of_series(count: int) -> tuple[Fraction, ...]:
+    """The logarithm of 1 - u + 3 u**2 - 15 u**3 + ..., from the first power on."""
+    numbers = [Fraction(1)]
+    for k in range(1, count + 1):
+        numbers.append(numbers[-1] * -(2 * k - 1))
+    logarithm = [Fraction(0)]
+    for k in range(1, count + 1):
+        known = sum((j * logarithm[j] * numbers[k - j] for j in range(1, k)), Fraction(0))
+        logarithm.append(numbers[k] - known / k)
+    return tuple(logarithm[1:])
+
+
+functions.LOG_NDTR.lowering = log_ndtr

@@ -1,0 +1,222 @@
+"""sinh, cosh, tanh and their inverses.
+
+With abs(x) = n log(2) + r, abs(r) <= log(2) / 2, and w = 4**-n, by the addition theorems:
+
+    sinh(abs(x)) = 2**(n-1) ((1 - w) cosh(r) + (1 + w) sinh(r))
+    cosh(x)      = 2**(n-1) ((1 + w) cosh(r) + (1 - w) sinh(r))
+    sinh(r) = r + r**3 S(r**2),   cosh(r) = 1 + r**2 / 2 + r**4 C(r**2)
+
+S and C are SINH and COSH of the polynomials: no division, and no cancellation near zero, where n is zero.
+
+    tanh(x) = e / (e + 2),   e = expm1(2 x)
+
+The last of abs(x), with the sign of x, where nothing may be lost near e = -1. With bounds in float64 tanh is a quotient of
+its own (exponential.py).
+
+The inverses are log1p of numbers in which nothing cancels. With a = abs(x) and t = x - 1:
+
+    asinh(x) = sign(x) log1p(a + a**2 / (1 + sqrt(1 + a**2)))
+    acosh(x) = log1p(t + sqrt(t (t + 2)))
+    atanh(x) = sign(x) log1p(2 a / (1 - a)) / 2
+
+asinh(x) and acosh(x) of large numbers are log(x) + log(2). Where float64 computes what is wanted in float32, atanh(x) is
+half the logarithm of (1 + a) / (1 - a), with one division.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+from ogive.graph import elementary_functions as functions
+from ogive.graph.expression import Expression, Format
+from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
+from ogive.lowering.numerics.elementary import pairs, words
+from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, WORDS
+from ogive.lowering.numerics.elementary.exponential import (
+    FARTHEST,
+    LOG_2,
+    difference_of_powers,
+    expm1,
+    long_reduced,
+    reduced_exponent,
+    with_infinities,
+)
+from ogive.lowering.numerics.elementary.logarithm import half_log_of_quotient, log1p
+from ogive.lowering.numerics.interval import Interval
+from ogive.lowering.numerics.machine import LONG
+
+__all__ = ["acosh", "asinh", "atanh", "cosh", "sinh", "tanh"]
+
+#: Beyond these sinh and cosh are infinite, even if they are multiplied by the smallest normal number.
+INFINITE = 1400.0
+
+#: The limit where float64 computes with bounds: 2**n is a normal number up to there.
+TANH_RANGE_IN_FLOAT64 = (-350.0, 350.0)
+
+#: Beyond this tanh is 1 as a sum of two numbers: so ``1 + tanh(x)`` goes to zero.
+SATURATED = 38.0
+
+
+def sinh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
+    """The hyperbolic sine."""
+    x = m.unscaled(x)
+    exponent, sum_, difference, s, c = _parts(m, x)
+    value = m.add(m.multiply(difference, c), m.multiply(sum_, s))
+    largest = Interval(0.0, 2.2)
+    magnitude = replace(value, exponent=exponent, interval=Interval(0.0, float("inf")), mantissa=largest)
+    return m.copy_sign(with_infinities(m, m.abs_(x.high), magnitude), x.high)
+
+
+def cosh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
+    """The hyperbolic cosine."""
+    x = m.unscaled(x)
+    exponent, sum_, difference, s, c = _parts(m, x)
+    value = m.add(m.multiply(sum_, c), m.multiply(difference, s))
+    found = replace(value, exponent=exponent, interval=Interval(1.0, float("inf")), mantissa=Interval(0.7, 2.2))
+    return with_infinities(m, m.abs_(x.high), found)
+
+
+def _parts(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord, DoubleWord, DoubleWord, DoubleWord]:
+    """``n - 1, 1 + w, 1 - w, sinh(r), cosh(r)``."""
+    clamped = m.clamped(m.absolute(x), 0.0, FARTHEST if m.of_doubles else INFINITE)
+    if m.is_long:
+        return _long_parts(m, clamped)
+    n, r, lacking = reduced_exponent(m, clamped)
+    one, half = m.number(1.0), m.number(0.5)
+    exponent = m.sub_(n, one)
+    w = m.scale_(one, m.mul_(n, m.number(-2.0)))
+    s_interval, c_interval = Interval(-0.36, 0.36), Interval(1.0, 1.07)
+    if not m.extended:
+        square = m.mul_(r, r)
+        s_factor = m.mul_(square, m.polynomial_(square, POLYNOMIALS["SINH"][LONG]))
+        c_series = m.polynomial_(square, POLYNOMIALS["COSH"][LONG])
+        s, c = m.fma_(r, s_factor, r), m.fma_(square, m.fma_(square, c_series, half), one)
+        return exponent, DoubleWord(m.add_(one, w)), DoubleWord(m.sub_(one, w)), DoubleWord(s), DoubleWord(c)
+    z = words.square(m, r, lacking)
+    sine = words.odd(m, (r, lacking), z, words.numbers(m, WORDS["SINH"]))
+    cosine = words.polynomial(m, *z, words.numbers(m, WORDS["COSH"]))
+    sum_ = DoubleWord(*m.fast_two_sum(one, w), interval=Interval(1.0, 2.0))
+    difference = DoubleWord(*m.fast_two_sum(one, m.neg_(w)), interval=Interval(0.0, 1.0))
+    return (
+        exponent,
+        sum_,
+        difference,
+        DoubleWord(*sine, interval=s_interval),
+        DoubleWord(*cosine, interval=c_interval),
+    )
+
+
+def _long_parts(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord, DoubleWord, DoubleWord, DoubleWord]:
+    """The parts of a magnitude, with right second words."""
+    n, r = long_reduced(m, x)
+    one = m.number(1.0)
+    w = m.scale_(one, m.mul_(n, m.number(-2.0)))
+    square = pairs.times(m, r, r)
+    s = pairs.times(m, r, pairs.series(m, square, _of_sinh, 0.3467**2))
+    c = pairs.series(m, square, _of_cosh, 0.3467**2)
+    return (
+        m.sub_(n, one),
+        DoubleWord(*m.fast_two_sum(one, w), interval=Interval(1.0, 2.0), is_normal=True),
+        DoubleWord(*m.fast_two_sum(one, m.neg_(w)), interval=Interval(0.0, 1.0), is_normal=True),
+        DoubleWord(*s, interval=Interval(-0.36, 0.36), is_normal=True),
+        DoubleWord(*c, interval=Interval(1.0, 1.07), is_normal=True),
+    )
+
+
+def _of_sinh(k: int) -> Fraction:
+    return abs(pairs.of_sine(k))
+
+
+def _of_cosh(k: int) -> Fraction:
+    return abs(pairs.of_cosine(k))
+
+
+def tanh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
+    """The hyperbolic tangent."""
+    x, two = m.unscaled(x), m.wide(Fraction(2))
+    if not m.extended:
+        dividend, a, r, more, less = difference_of_powers(m, m.clamped(x, *TANH_RANGE_IN_FLOAT64).high, 2.0)
+        divisor = m.fma_(m.neg_(less), r, m.mul_(more, a))
+        return DoubleWord(m.div_(dividend, divisor), interval=Interval(-1.0, 1.0))
+    magnitude = m.absolute(x)
+    e = expm1(m, m.multiply(m.clamped(magnitude, 0.0, SATURATED), two))
+    result = m.divide(e, m.add(e, two))
+    result = m.select(m.less_(m.number(SATURATED), magnitude.high), m.wide(Fraction(1)), result)
+    return m.copy_sign(result, x.high)
+
+
+functions.SINH.lowering = sinh
+functions.COSH.lowering = cosh
+functions.TANH.lowering = tanh
+
+
+# ---- asinh, acosh and atanh, from log1p of numbers that nothing cancels in
+
+
+#: From here on log(2 x) is near enough. Numbers of a shorter format have squares that do not overflow.
+LARGE = {Format.F32: 2.0**128, Format.F64: 2.0**60}
+
+
+#: The limit of numbers of two right words.
+LONG_LARGE = 2.0**120
+
+
+def _large(m: Arithmetic) -> float:
+    return LONG_LARGE if m.is_long else LARGE[m.goal]
+
+
+def asinh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
+    """The inverse hyperbolic sine."""
+    x = m.unscaled(x)
+    magnitude = m.absolute(x)
+    a, one = m.clamped(magnitude, 0.0, _large(m)), m.wide(1.0)
+    square = m.multiply(a, a)
+    root = replace(m.square_root(m.add(one, square)), low_is_number=True)
+    rest = m.divide(square, m.add(one, root))
+    return m.copy_sign(_log1p(m, magnitude, m.add(a, rest)), x.high)
+
+
+def acosh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
+    """The inverse hyperbolic cosine."""
+    x = m.unscaled(x)
+    # Negative operands are clamped to 0: it is below the domain too, and gives NaN.
+    t = m.subtract(m.clamped(x, 0.0, _large(m)), m.wide(1.0))
+    root = m.square_root(m.multiply(t, m.add(t, m.wide(2.0))))
+    return _log1p(m, x, replace(m.add(t, root), interval=Interval(0.0, 2 * _large(m))))
+
+
+def atanh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
+    """The inverse hyperbolic tangent."""
+    x = m.unscaled(x)
+    a = m.absolute(x)
+    if not m.extended:
+        one, infinity, nan = (m.number(value) for value in (1.0, math.inf, math.nan))
+        at_end = m.select_(m.equal_(a.high, one), infinity, nan)
+        value = m.select_(m.less_(a.high, one), half_log_of_quotient(m, a.high), at_end)
+        return m.copy_sign(DoubleWord(value, interval=Interval(0.0, math.inf)), x.high)
+    quotient = m.divide(m.multiply(a, m.wide(2.0)), m.subtract(m.wide(1.0), a))
+    return m.copy_sign(m.multiply(log1p(m, quotient), m.wide(0.5)), x.high)
+
+
+def _log1p(m: Arithmetic, x: DoubleWord, number: DoubleWord) -> DoubleWord:
+    """log1p of a number that is nearly ``2 x`` where that is large, and infinity at infinity."""
+    infinity, zero = m.number(math.inf), m.number(0.0)
+    if m.goal is not m.format:
+        high, low = log1p(m, number).high, None
+    else:
+        is_large = m.less_(m.number(_large(m)), x.high)
+        finite = replace(m.clamped(x, 1.0, m.largest), interval=Interval(1.0, m.largest))
+        result = log1p(m, m.select(is_large, finite, number))
+        # The logarithm is much larger than log(2) where that is added.
+        log2_high, log2_low = (m.select_(is_large, m.number(float.fromhex(part)), zero) for part in LOG_2[m.format])
+        high, low = m.fast_two_sum(result.high, log2_high)
+        low = m.add_(m.add_(low, log2_low), m.low_part(result))
+    high = m.select_(m.equal_(x.high, infinity), infinity, high)
+    return DoubleWord(high, low, interval=Interval(0.0, math.inf))
+
+
+functions.ASINH.lowering = asinh
+functions.ACOSH.lowering = acosh
+functions.ATANH.lowering = atanh

@@ -1,0 +1,1097 @@
+"""exp, expm1 and the logistic function in pairs of float32.
+
+With n the integer nearest to ``32 u / log(2)``, r = u - n L and T = 2**(n / 32), where L is log(2) / 32 rounded to float32:
+
+    exp(u) = T + T r + T q,   q = r**2 (1/2 + r/6 + r**2/24) + rest (1 + r)
+
+``u - n L`` is exact: u, n L and r are multiples of 2**-30 where n is not zero, and r is smaller than 2**-6.5. The rest is what
+L lacks of log(2) / 32, n times, and what the table's T lacks of the power, relative to it. n stands in the last bits of
+``u 32 / log(2) 2**-22 + 2``: the lowest five are the table's index, and shifted they are added to T's exponent. Its other bits
+are zero as long as n lies between -2048 and 2047. So one test finds all other operands, NaN among them.
+Where exp is the result n has one bit more, larger operands are moved to where exp overflows, and a half of exp is computed and
+added to itself.
+
+For targets whose registers hold eight numbers there are eight powers in place of 32: then r is smaller than 2**-4.5, a multiple
+of 2**-28, and q has one term more (`Powers`).
+
+Functions of a positive number in pairs of float32: a polynomial in each of 32 intervals (derived_numbers.json).
+
+With u = w - X, which is exact:
+
+    f(w) = c0 + u (c1 + u c2 + u**2 q)
+
+The two outer sums are leading parts, or three where u is larger, and what these lose goes to low words. The coefficients stand
+in tables, of which the interval's number takes each; so does the bound. Intervals become shorter towards a pole: -1 for tanh, atan and
+asinh, 1 for asin, acos, atanh and acosh.
+
+sinh is ``exp(x) / 2 - exp(-x) / 2``, and near zero its series.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Format, node
+from ogive.lowering.numerics.elementary.derived_numbers import PIECEWISE, TABLES, TWO_OVER_PI
+from ogive.lowering.numerics.elementary.own_errors import PAIRED
+from ogive.lowering.numerics.elementary.pairs import LOG_2
+from ogive.lowering.numerics.interval import Interval
+from ogive.lowering.numerics.machine import Machine
+from ogive.lowering.numerics.paired import (
+    FEW_POWERS,
+    LARGEST,
+    MANY_POWERS,
+    SLACK,
+    SMALLEST,
+    Around,
+    Conditions,
+    Paired,
+    PairedArithmetic,
+    U,
+    Unpaired,
+    low_of,
+    unsigned,
+)
+
+__all__ = [
+    "ACOS",
+    "ACOSH",
+    "ASIN",
+    "ASINH",
+    "ATAN",
+    "ATANH",
+    "ERF",
+    "FUNCTIONS_IN_PAIRS",
+    "HARD_MISH_RAMP",
+    "HARD_SWISH_RAMP",
+    "LARGEST_OF_ROW",
+    "LEAST_OF_ACOSH",
+    "LIMITED",
+    "LOGISTIC_GATE_SLOPE",
+    "MOST",
+    "NORMAL_GATE",
+    "NORMAL_SLOPE",
+    "NORMAL_TAIL",
+    "NOTHING_OF_ROW",
+    "POWERS",
+    "SCALE_OF_ROW",
+    "SOFTPLUS_TAIL",
+    "STEP",
+    "STEP_LACKS",
+    "TANH",
+    "TANH_GATE",
+    "TANH_GATE_SLOPE",
+    "Piecewise",
+    "Powers",
+    "Window",
+    "evaluated",
+    "exp_in_pairs",
+    "exponential_of_row",
+    "gated",
+    "logistic_slope",
+    "mish_gate",
+    "mish_slope",
+    "of_powers",
+    "slope_of_gate",
+    "soft_sign",
+    "softplus_tail",
+    "times_ramp",
+]
+
+
+@dataclass(frozen=True)
+class Piecewise:
+    """A function, by intervals that lie around the multiples of ``1 / scale``, or are parts of binades of the distance from a pole."""
+
+    scale: float | None
+    most: float
+    """The largest operand; larger ones are moved there."""
+    is_signed: bool
+    """Whether the function crosses zero: then bounds, errors and shares are absolute."""
+    leading: int
+    """How many sums are leading parts."""
+    pole: float
+    parts: int
+    """How many intervals a binade has."""
+    slope_errors: tuple[float, ...]
+    """How wrong the slopes of the rule are, times the operand, relative to the function."""
+    nodes: tuple[float, ...]
+    coefficients: tuple[tuple[float, ...], ...]
+    """The coefficients of all intervals, by powers of u."""
+    bounds: tuple[float, ...]
+    """Relative to the function."""
+    shares: tuple[float, ...]
+    """How large low words are at most, relative to the function."""
+    lacks: tuple[float, ...] = ()
+    """The parts that the slopes c1 lack; nothing if empty."""
+
+
+#: erf(w), erfc(w / sqrt(2)) / 2, log(1 + exp(-w)) and tanh(w).
+ERF, NORMAL_TAIL, SOFTPLUS_TAIL, TANH = (
+    Piecewise(**PIECEWISE[name]) for name in ("ERF", "NORMAL_TAIL", "SOFTPLUS_TAIL", "TANH")
+)
+
+#: The inverse functions.
+ACOS, ACOSH, ASIN, ASINH, ATAN, ATANH = (
+    Piecewise(**PIECEWISE[name]) for name in ("ACOS", "ACOSH", "ASIN", "ASINH", "ATAN", "ATANH")
+)
+
+#: Both forms of gelu of -w, negated.
+NORMAL_GATE, TANH_GATE = (Piecewise(**PIECEWISE[name]) for name in ("NORMAL_GATE", "TANH_GATE"))
+
+#: The derivatives of gelu, of its tanh form and of swish at -w.
+NORMAL_SLOPE, TANH_GATE_SLOPE, LOGISTIC_GATE_SLOPE = (
+    Piecewise(**PIECEWISE[name]) for name in ("NORMAL_SLOPE", "TANH_GATE_SLOPE", "LOGISTIC_GATE_SLOPE")
+)
+
+
+def evaluated(m: PairedArithmetic, table: Piecewise, argument: Paired, steepness: float = 1.0) -> Paired:
+    """The function of a positive number, and its bound. Numbers beyond the last interval are moved into it.
+
+    ``steepness``: the operand times the slope, relative to the function, is no more than this times the largest operand.
+    """
+    where, is_sure = argument.where, argument.is_single or argument.is_quotient
+    argument = m.normalised(argument)
+    if not (is_sure or argument.interval.largest_magnitude <= LARGEST):
+        # The low word of a computed infinity is NaN: `inf * exp(-29)`.
+        is_finite = m.less_equal_(m.abs_(argument.high), m.number(LARGEST))
+        where = replace(where, holds=(*where.holds, is_finite))
+    most = m.number(table.most)
+    w = m.smaller_(most, argument.high)
+    if table.scale is None:
+        # A pole of 1 is moved by a last place, so that the distance of 0 is in the binade below 1.
+        is_above = table.most > table.pole
+        distance = m.add_(w, m.number(-table.pole)) if is_above else m.sub_(m.number(table.pole - U), w)
+        index = m.shift_right_(m.bits_(distance), 24 - table.parts.bit_length())
+    else:
+        index = m.bits_(m.fma_(w, m.number(table.scale), m.number(m.magic)))
+
+    def looked_up(numbers: tuple[float, ...]) -> Expression:
+        return node(ops.TABLE, (index,), numbers, Format.F32)
+
+    u = m.sub_(w, looked_up(table.nodes))
+    coefficients = [looked_up(numbers) for numbers in table.coefficients]
+    *tail, q = coefficients[table.leading + 1 :]
+    for c in reversed(tail):
+        q = m.fma_(q, u, c)
+    square = m.mul_(u, u)
+    high, low = coefficients[table.leading], None
+    for k in reversed(range(table.leading)):
+        c, inner = coefficients[k], high
+        if k == 0 and table.is_signed:
+            product = m.mul_(u, inner)
+            high, lost = m.two_sum(c, product)
+            lost = m.add_(lost, m.fma_(u, inner, m.neg_(product)))
+        else:
+            high = m.fma_(u, inner, c)
+            lost = m.fma_(u, inner, m.neg_(m.sub_(high, c)))
+        if k == 1 and table.lacks:
+            lost = m.add_(lost, looked_up(table.lacks))
+        low = m.fma_(square, q, lost) if low is None else m.fma_(u, low, lost)
+    assert low is not None
+    reach = table.most * steepness
+    relative = argument.relative * reach + (argument.share * reach) ** 2
+    times = m.roundings + (0 if argument.low is None else 1)
+    pieces = zip(table.bounds, table.shares, table.slope_errors, strict=True)
+    bound = looked_up(
+        tuple(
+            m.upwards(bound + times * U * share + relative + argument.share * slope) for bound, share, slope in pieces
+        )
+    )
+    if argument.low is not None:
+        # The function rises by its slope times the low word: c1 + 2 c2 u + 3 u**2 q, of all that is behind c2.
+        _, c1, c2, c3, *_ = coefficients
+        q = q if table.leading == 2 else m.fma_(u, q, c3)
+        more = m.select_(m.less_(argument.high, most), argument.low, m.number(0.0))
+        slope = m.fma_(u, m.fma_(m.mul_(u, m.number(3.0)), q, c2), m.fma_(u, c2, c1))
+        low = m.fma_(more, slope, low)
+    return Paired(
+        high,
+        low=low,
+        around=Around(m.number(1.0) if table.is_signed else high, bound, m.number(0.0)),
+        covered=m.roundings,
+        where=where,
+    )
+
+
+@dataclass(frozen=True)
+class Powers:
+    """The powers of two of an octave, and how operands are reduced to the distance of the nearest."""
+
+    count: int
+    """How many: 32, or a power of two that is smaller."""
+    coefficients: tuple[float, ...]
+    """Those of ``(exp(r) - 1 - r) / r**2``."""
+    multiple_of_expm1: float
+    """T is no larger a multiple of expm1 than this where it is not 1."""
+
+    @property
+    def shift(self) -> int:
+        """How far n is from the exponent of a float32 number."""
+        return 24 - self.count.bit_length()
+
+    @property
+    def step(self) -> float:
+        """The logarithm of two divided by the count, in one word; `step_lacks` is the rest."""
+        return STEP * MANY_POWERS / self.count
+
+    @property
+    def step_lacks(self) -> float:
+        return STEP_LACKS * MANY_POWERS / self.count
+
+    @property
+    def steps(self) -> float:
+        """The reciprocal of the logarithm."""
+        return STEPS * self.count / MANY_POWERS
+
+    @property
+    def share(self) -> float:
+        """The share of low words of exp."""
+        return (math.log(2) / (2 * self.count)) ** 2 * 0.51 + 2.0**-13 / self.count
+
+    def of_table(self, name: str) -> list[float]:
+        """A table's numbers for these powers."""
+        return list(TABLES[name][:: MANY_POWERS // self.count])
+
+    def window(self, of_many: Window) -> Window:
+        """The same operands as a window of 32 powers has."""
+        many = MANY_POWERS // self.count
+        return replace(of_many, before=of_many.before // many, count=of_many.count // many, octave=self.count)
+
+
+@dataclass(frozen=True)
+class Window:
+    """The n that have a rule: from -before on, so many. Both are multiples of the powers, and the latter is a power of two."""
+
+    before: int
+    count: int
+    halved: bool = False
+    """Whether a half of the power is computed, which does not overflow."""
+    octave: int = MANY_POWERS
+
+    @property
+    def middle(self) -> float:
+        """The number in whose last bits n = 0 stands."""
+        return 2.0 + self.before * UNIT
+
+    @property
+    def powers(self) -> tuple[float, ...]:
+        """The table of powers, off whose bits n is taken that will be added to them."""
+        powers = POWERS[self.octave]
+        bits = np.array(powers.of_table("POWERS"), np.float32).view(np.uint32)
+        before = powers.window(USUAL).before - self.before << powers.shift
+        bits += np.uint32(before - (self.halved << 23) & 0xFFFFFFFF)
+        return tuple(bits.view(np.float32).tolist())
+
+    @property
+    def largest(self) -> int:
+        """The largest magnitude of n."""
+        most = math.ceil(INFINITE * POWERS[self.octave].steps)
+        return max(self.before, most if self.halved else self.count - self.before)
+
+
+#: The last place of a number from 2 on.
+UNIT = 2.0**-22
+
+USUAL = Window(2048, 4096)
+
+#: The window with halves of powers.
+HALVED = replace(USUAL, halved=True)
+
+#: Beyond this magnitude of the operand there is no rule.
+MOST = USUAL.before * math.log(2) / 32
+
+#: exp is infinite from here on; larger operands are moved here where exp is the result.
+INFINITE = 89.0
+WIDE = Window(3072, 8192, halved=True)
+
+#: The window of rows of 16 bits: powers down to 2**-88, and elements down to `-LARGEST_OF_ROW - NOTHING_OF_ROW`.
+OF_SHORT_ROWS = Window(88 * 32, 1 << 14)
+
+#: log(2) / 32 in two parts, and the reciprocal.
+STEP, STEP_LACKS = float.fromhex("0x1.62e43p-6"), float.fromhex("-0x1.05c61p-34")
+STEPS = float.fromhex("0x1.715476p+5")
+
+#: 1/6 and 1/24.
+SIXTH, TWENTY_FOURTH = float.fromhex("0x1.555556p-3"), float.fromhex("0x1.555556p-5")
+
+#: The powers of two in tables, by their number. With eight the last two coefficients are those of the polynomial whose error is smallest.
+POWERS = {
+    MANY_POWERS: Powers(MANY_POWERS, (0.5, SIXTH, TWENTY_FOURTH), 96.0),
+    FEW_POWERS: Powers(
+        FEW_POWERS, (0.5, SIXTH, float.fromhex("0x1.555ace0000000p-5"), float.fromhex("0x1.1114320000000p-7")), 27.0
+    ),
+}
+
+#: The coefficients of rows: 1/3, 1/12 and 1/60.
+THIRD, TWELFTH, SIXTIETH = (float.fromhex(number) for number in ("0x1.555556p-2", "0x1.555556p-4", "0x1.111112p-6"))
+
+#: How large the largest element may be; how far below it others are known, of short rows and of others, so that no share is
+#: subnormal; and from where on shares are zero, whatever the sum is.
+LARGEST_OF_ROW, DISTANCES_OF_ROW, NOTHING_OF_ROW = 64.0, (79.0, 72.0), 105.0
+SHORT_ROW = 2048.0
+
+#: The place of n = 0, and what exponentials are multiplied by then, so that none is subnormal: by its reciprocal.
+MIDDLE_OF_ROW, SCALE_OF_ROW = 2.0 + 20480 * UNIT, 2.0**-64
+
+#: The exponent of 1 in float32, times the reciprocal of that; and bits of 2**-86.75: elements that are zero whatever the sum is have
+#: smaller powers, others larger ones.
+BIAS_OF_POWERS, LEAST_POWER = 127.0 + 64.0, 0x141837F0
+
+#: The share of low words: what a leading part loses, the third power, and the rest.
+SHARE_OF_ROW = 2.0**-20.5
+
+#: sqrt(2), and log(10) to 250 bits.
+ROOT_OF_TWO = Fraction(math.isqrt(2 << 200), 1 << 100)
+LOG_10 = Fraction(0x935D8DDDAAA8AC16EA56D62B82D30A28E28FECF9DA5DF90E83C61E8201F02D7, 1 << 250)
+
+#: To where operands are moved whose result does not depend on them: exp(-44) is nothing beside 1.
+FAR = 44.0
+NOTHING = math.exp(-FAR)
+
+#: How often low words of expm1 are rounded that its error covers: here, in a product and in a result.
+COVERED = 5
+
+#: The bound of the error where T is small: the low word is at most U, and each of its roundings loses at most ``U * U``.
+FAR_BELOW_ZERO = (COVERED + 2) * U * U
+
+
+@dataclass(frozen=True)
+class _PairedExponential:
+    """The parts of the rules: ``T``, ``r`` and ``q``."""
+
+    power: Expression
+    r: Expression
+    q: Expression
+    relative: float
+    """The error of ``T + T r + T q``, relative to T."""
+    where: Conditions
+
+
+def _reduced(
+    m: PairedArithmetic, u: Expression, middle: Expression, powers: tuple[float, ...], bias: float = 0.0
+) -> tuple[Expression, Expression, Expression, Expression]:
+    """``T``, ``r`` and the rest of a number; and the number in whose last bits n stands, behind those of ``middle``."""
+    among = POWERS[m.octave]
+    shifted = m.fma_(u, m.number(among.steps * UNIT), middle)
+    n = m.sub_(shifted, middle)
+    r = m.fma_(n, m.number(-among.step / UNIT), u)
+    bits = m.bits_(shifted)
+    lacks = tuple(m.rounded(Fraction(value) + Fraction(bias)) for value in among.of_table("POWERS_LACK"))
+    rest = m.fma_(n, m.number(-among.step_lacks / UNIT), node(ops.TABLE, (bits,), lacks, Format.F32))
+    table = m.bits_(node(ops.TABLE, (bits,), powers, Format.F32))
+    power = m.from_bits_(node(ops.ADD, (table, m.shift_left_(bits, among.shift)), None, m.integer))
+    return power, r, rest, shifted
+
+
+def of_powers(octave: int) -> str:
+    """The end of the names of errors, by how many powers a table has."""
+    return "" if octave == MANY_POWERS else f", {octave} powers"
+
+
+def _bits_beyond(shifted: Expression, count: int) -> Expression:
+    """The bits that no number from 2 to so many units more has: 0 of such a number alone. The count is a power of two."""
+    zeros = unsigned(0xBFFFFFFF - (count - 1))
+    return node(ops.AND, (node(ops.BITCAST, (shifted,), None, Format.U32), zeros), None, Format.U32)
+
+
+def _rest_of_one(m: PairedArithmetic, r: Expression, rest: Expression) -> Expression:
+    """``exp(r + rest) - 1 - r``."""
+    return m.fma_(r, m.fma_(r, _series(m, r), rest), rest)
+
+
+def _series(m: PairedArithmetic, r: Expression) -> Expression:
+    """``(exp(r) - 1 - r) / r**2``."""
+    *others, before, last = map(m.number, POWERS[m.octave].coefficients)
+    value = m.fma_(r, last, before)
+    for coefficient in reversed(others):
+        value = m.fma_(value, r, coefficient)
+    return value
+
+
+def _core(
+    m: PairedArithmetic, u: Paired, bias: float = 0.0, window: Window = USUAL, most: float | None = None
+) -> _PairedExponential:
+    """``most``: where larger operands are moved; they must be in the window all the same."""
+    among, is_wide = POWERS[m.octave], window is WIDE
+    window = among.window(window)
+    u = given = m.normalised(u)
+    if most is not None:
+        u = _not_beyond(m, given, most)
+        if u is given:
+            raise Unpaired("an argument that may be anything where it is large")
+    power, r, rest, shifted = _reduced(m, u.high, m.number(window.middle), window.powers, bias)
+    if u is not given:
+        shifted = m.fma_(given.high, m.number(among.steps * UNIT), m.number(window.middle))
+    whole = r
+    if u.low is not None:
+        rest = m.add_(rest, u.low)
+        whole = m.add_(r, rest)
+    if whole is r:
+        q = _rest_of_one(m, r, rest)
+    else:
+        q = m.fma_(m.mul_(whole, whole), _series(m, whole), rest)
+    other = _bits_beyond(shifted, window.count)
+    name = ("wide " if is_wide else "") + ("exp" if u.low is None else "exp of two words") + of_powers(m.octave)
+    relative = PAIRED[name] + (INFINITE if is_wide else MOST) * u.relative + u.lost
+    return _PairedExponential(power, r, q, relative, replace(u.where, doubts=(*u.where.doubts, other)))
+
+
+@dataclass(frozen=True)
+class ExponentialOfRow:
+    """``exp(x) 2**(64 - k)``, as ``high + low``."""
+
+    high: Expression
+    low: Expression
+    power: Expression
+    """k."""
+    place: Expression | None
+    """The bits of a power of two beside the exponential, in order from `LEAST_POWER` on: what is zero whatever the sum is comes last.
+    None: all are known."""
+    lowest: Expression | None
+    """No place of a known element that is no such zero is smaller: a number of the row in float64."""
+    share: float
+    """No low word is a larger share of the exponential."""
+    relative: float
+    """The error of the exponential."""
+
+
+def exponential_of_row(
+    m: PairedArithmetic,
+    x: Expression,
+    largest: Expression,
+    is_counted: Expression | None = None,
+    *,
+    is_short: bool = False,
+) -> ExponentialOfRow:
+    """The exponential beside the largest of a row of up to `LARGEST_OF_ROW`, with k the integer nearest to ``largest / log(2)``.
+
+    ``r + r**2 / 2`` is a leading part here, and what it loses is in the low word. So errors are small enough for a row: it is
+    computed again if one of its elements is undecided. Exponentials that do not count are zero.
+
+    ``is_short``: shares of 16 bits and sums alone need fewer bits, and ask of no element whether it is known.
+    """
+    k = m.round_even_(m.mul_(largest, m.number(STEPS / MANY_POWERS)))
+    middle = m.fma_(k, m.number(-MANY_POWERS * UNIT), m.number(MIDDLE_OF_ROW))
+    nothing = m.sub_(largest, m.number(NOTHING_OF_ROW))
+    power, r, rest, _ = _reduced(m, m.larger_(nothing, x), middle, TABLES["POWERS"])
+    place = node(ops.ADD, (m.bits_(power), m.whole((1 << 31) - LEAST_POWER)), None, m.integer)
+    if is_counted is not None:
+        power = m.select_(is_counted, power, m.number(0.0))
+    if is_short:
+        high = m.fma_(power, r, power)
+        lost = m.fma_(power, r, m.neg_(m.sub_(high, power)))
+        low = m.fma_(power, _rest_of_one(m, r, rest), lost)
+        return ExponentialOfRow(
+            high, low, k, None, None, POWERS[MANY_POWERS].share, PAIRED["exp of rows of 16 bits"] * SLACK_OF_POWER
+        )
+    has_few = m.less_(node(ops.ROW_LENGTH, (), None, Format.F64), node(ops.CONSTANT, (), SHORT_ROW, Format.F64))
+    distance = m.select_(has_few, *(m.number(distance) for distance in DISTANCES_OF_ROW))
+    lowest = _place_of(m.larger_(m.sub_(largest, distance), m.number(-LARGEST_OF_ROW)), k)
+    half = m.mul_(r, m.number(0.5))
+    whole = m.fma_(half, r, r)
+    lost = m.fma_(half, r, m.sub_(r, whole))
+    c = m.fma_(m.fma_(r, m.number(SIXTIETH), m.number(TWELFTH)), r, m.number(THIRD))
+    q = m.fma_(half, m.mul_(m.mul_(r, r), c), lost)
+    high = m.fma_(power, whole, power)
+    low = m.fma_(power, q, m.fma_(power, whole, m.neg_(m.sub_(high, power))))
+    low = m.fma_(high, rest, low)
+    return ExponentialOfRow(high, low, k, place, lowest, SHARE_OF_ROW, PAIRED["exp of rows"])
+
+
+def _place_of(x: Expression, k: Expression) -> Expression:
+    """No smaller than the place of the power of any smaller number: bits of a power are at most linear in its exponent."""
+    m = Machine(Format.F64)
+    x, k = (node(ops.CONVERT, (number,), None, Format.F64) for number in (x, k))
+    exponent = m.fma_(x, m.number(STEPS / MANY_POWERS), m.sub_(m.number(BIAS_OF_POWERS + 1 / MANY_POWERS), k))
+    return m.fma_(exponent, m.number(2.0**23), m.number(-float(LEAST_POWER) - 2.0**31))
+
+
+def _inside(u: Paired, most: float | None = None) -> Interval:
+    if u.interval.low > MOST or u.interval.high < -MOST:
+        raise Unpaired("an argument that is never in the window of exp")
+    ends = max(u.interval.low, -MOST), max(min(u.interval.high, MOST), -MOST)
+    return Interval(*(end if most is None else min(end, most) for end in ends))
+
+
+def exp_in_pairs(
+    m: PairedArithmetic, u: Paired, bias: float = 0.0, window: Window = USUAL, most: float | None = None
+) -> Paired:
+    """``most``: where larger operands are moved that are in the window."""
+    core = _core(m, u, bias, window, most)
+    high = m.fma_(core.power, core.r, core.power)
+    lost = m.fma_(core.power, core.r, m.neg_(m.sub_(high, core.power)))
+    return Paired(
+        high,
+        low=m.fma_(core.power, core.q, lost),
+        share=POWERS[m.octave].share,
+        relative=core.relative * SLACK_OF_POWER,
+        bias=bias / SLACK_OF_POWER,
+        interval=_inside(u, most).map(math.exp),
+        is_nonzero=True,
+        where=core.where,
+    )
+
+
+#: The leading part is T (1 + r).
+SLACK_OF_POWER = 1 + 2.0**-6
+
+
+def _exp(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    if not is_result:
+        return exp_in_pairs(m, u)
+    u = m.normalised(u)
+    moved = _not_beyond(m, u, INFINITE) if reaches_all else u
+    window = USUAL if moved is u else WIDE
+    plain = exp_in_pairs(m, moved, window=window)
+    bias = (plain.relative + 4 * U * plain.share) * SLACK_OF_POWER**3
+    found = exp_in_pairs(m, moved, bias=bias, window=window)
+    return replace(found, is_half=window.halved)
+
+
+def _exp2(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    product = m.multiply(m.as_words(u), m.constant(LOG_2))
+    return _exp(m, product, is_result=is_result, reaches_all=reaches_all)
+
+
+def _cosh(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    e = exp_in_pairs(m, m.absolute(u))
+    return m.multiply(m.add(e, m.reciprocal(e)), m.constant(0.5))
+
+
+#: Below this sinh is its series. Beyond it ``exp(-x) / 2`` is subtracted from ``exp(x) / 2``, which is larger.
+LEAST_OF_SINH = 2.0**-5
+
+#: 1/120.
+HUNDRED_TWENTIETH = float.fromhex("0x1.111112p-7")
+
+
+def _sinh(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    u = m.normalised(u)
+    size = m.absolute(u)
+    e = exp_in_pairs(m, size, window=HALVED)
+    inverse = m.reciprocal(replace(e, interval=Interval(0.5, e.interval.high)))
+    assert inverse.scale is not None
+    quarter = m.mul_(inverse.high, m.number(0.25))
+    high = m.sub_(e.high, quarter)
+    low = m.add_(m.fma_(m.neg_(quarter), inverse.scale, low_of(e)), m.sub_(m.sub_(e.high, high), quarter))
+    w = size.high
+    square = m.mul_(w, w)
+    series = m.mul_(m.mul_(square, w), m.fma_(square, m.number(HUNDRED_TWENTIETH), m.number(SIXTH)))
+    if size.low is not None:
+        series = m.add_(series, size.low)
+    is_near = m.less_(w, m.number(LEAST_OF_SINH))
+    # Errors are relative to exp(x) / 2, which is larger than the result, and near zero to x.
+    share = max(e.share + inverse.share + U, LEAST_OF_SINH**2 / 6 + size.share) * SLACK
+    far = e.relative + inverse.relative + (2 + m.roundings) * U * share
+    near = PAIRED["sinh near zero"] + u.relative + (m.roundings + 1) * U * share
+    found = Paired(
+        m.select_(is_near, w, high),
+        low=m.select_(is_near, series, low),
+        around=Around(m.select_(is_near, w, e.high), m.bound(max(far, near) * SLACK), m.number(0.0)),
+        covered=m.roundings,
+        interval=Interval(0.0, math.exp(MOST)),
+        is_nonzero=u.is_nonzero,
+        may_be_zero=u.may_be_zero,
+        lost=1.25 * u.lost + 4 * SMALLEST,
+        where=e.where,
+    )
+    return _with_sign(m, found, u, is_result=is_result)
+
+
+def _with_sign(m: PairedArithmetic, size: Paired, u: Paired, *, is_result: bool) -> Paired:
+    """The number with the sign of u."""
+    if u.interval.low >= 0:
+        return size
+    found = replace(size, turn=u.high)
+    if is_result:
+        return found
+    lies = Interval(-size.interval.high, size.interval.high if u.interval.high > 0 else 0.0)
+    return replace(m.settled(found), interval=lies)
+
+
+def _not_beyond(m: PairedArithmetic, u: Paired, most: float) -> Paired:
+    """The number, or the most positive or negative that it may be: where nothing but itself is out of range."""
+    u = m.normalised(u)
+    if not (u.is_single or u.is_quotient or u.interval.largest_magnitude <= LARGEST):
+        return u
+    far = m.number(most)
+    high = m.smaller_(far, u.high) if most > 0 else m.larger_(far, u.high)
+    if u.low is None:
+        return replace(u, high=high)
+    return replace(u, high=high, low=m.select_(m.equal_(high, far), m.number(0.0), u.low))
+
+
+def _logistic(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    if reaches_all:
+        u = _not_beyond(m, u, FAR)
+    found = m.reciprocal(m.add(m.constant(1.0), exp_in_pairs(m, m.negate(u))))
+    lies = _inside(u).map(lambda x: 1 / (1 + math.exp(-x)))
+    return replace(found, relative=found.relative + NOTHING, interval=lies)
+
+
+def _expm1(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    """T - 1 first, which is exact where it cancels."""
+    u = m.as_words(u)
+    if u.lost and not u.is_nonzero:
+        raise Unpaired("underflow shows in an operand that may be zero")
+    moved = _not_beyond(m, u, -FAR) if reaches_all and u.is_nonzero else u
+    is_moved = moved is not u
+    core = _core(m, moved)
+    one = m.number(1.0)
+    first = m.sub_(core.power, one)
+    if u.interval.high <= 0:
+        lost = m.sub_(core.power, m.add_(first, one))
+    else:
+        first, lost = m.two_sum(core.power, m.number(-1.0))
+    high = m.fma_(core.power, core.r, first)
+    rest = m.fma_(core.power, core.r, m.neg_(m.sub_(high, first)))
+    low = m.add_(m.fma_(core.power, core.q, rest), lost)
+    # The error is that of exp, and where T is 1 no more than a share of the result.
+    among = POWERS[m.octave]
+    error = core.relative + COVERED * U * among.share + FAR_BELOW_ZERO
+    base, plus = core.power, m.number(0.0)
+    if u.is_nonzero:
+        plus = m.bound(FAR_BELOW_ZERO + (NOTHING if is_moved else 0.0))
+    else:
+        base = m.add_(base, m.bound(FAR_BELOW_ZERO / error))
+        own = PAIRED["expm1 near zero" + of_powers(m.octave)]
+        near_zero = max(own + u.relative, among.multiple_of_expm1 * error)
+        base = m.smaller_(m.mul_(m.abs_(high), m.bound(near_zero / error)), base)
+        high = m.make(ops.COPY_SIGN, high, u.high)
+    around = Around(base, m.bound(error), plus)
+    return Paired(
+        high,
+        low=low,
+        around=around,
+        covered=COVERED - 1,
+        interval=_inside(u).map(math.expm1),
+        is_nonzero=u.is_nonzero,
+        may_be_zero=high,
+        where=core.where,
+    )
+
+
+def _less(m: PairedArithmetic, a: Expression, b: Paired) -> tuple[Expression, Expression]:
+    """``a - b`` in two words, of a number that is larger than b."""
+    high = m.sub_(a, b.high)
+    return high, m.sub_(m.sub_(m.sub_(a, high), b.high), low_of(b))
+
+
+def gated(table: Piecewise, m: PairedArithmetic, x: Paired) -> Paired:
+    """``x`` times a gate: the larger of x and zero, less what the table has of the size of x."""
+    if not x.is_single:
+        raise Unpaired("a gate of a computed number")
+    size = m.with_roundings(evaluated(m, table, m.exactly(m.abs_(x.high))), 1)
+    assert size.around is not None
+    larger = m.larger_(m.number(0.0), x.high)
+    high, low = _less(m, larger, size)
+    # The loss of the difference is rounded some times.
+    around = replace(size.around, plus=m.mul_(larger, m.number(2.0**-46)))
+    lies = Interval(-0.25, max(x.interval.high, 0.0))
+    return replace(
+        size, high=high, low=low, around=around, sign=x.high, may_be_zero=x.high, interval=lies, lost=SMALLEST
+    )
+
+
+#: Ramps are taken on the grid that float32 has from here on; and the error of what that lacks: of a difference, two products
+#: and a constant, each U, and more.
+BESIDE_RAMP, ERROR_OF_RAMP = Fraction(2), 8 * Fraction(U)
+
+
+class Ramp(NamedTuple):
+    """``(x - least) / (most - least)``, and 0 below and 1 above."""
+
+    least: int
+    most: int
+
+
+#: The constants of hard_swish and hard_mish.
+HARD_SWISH_RAMP, HARD_MISH_RAMP = Ramp(-3, 3), Ramp(-2, 0)
+
+
+def times_ramp(ramp: Ramp, m: PairedArithmetic, x: Paired) -> Paired:
+    """``x`` times a ramp.
+
+    With ``w = most - least``, a the operand between both ends, and p the ramp on a coarse grid:
+
+        x ramp = x p + a (a - least - w p) / w
+
+    ``least + w p`` is exact. So the low word is wrong by a share of itself, and zero where the ramp lies on the grid.
+    """
+    if not x.is_single:
+        raise Unpaired("a ramp of a computed number")
+    least, most = ramp
+    width = Fraction(most - least)
+    leading = m.larger_(m.number(float(least)), x.high)
+    a = m.smaller_(m.number(float(most)), leading)
+    slope, beside_zero = (m.number(m.rounded(n)) for n in (1 / width, BESIDE_RAMP - least / width))
+    on_grid = m.sub_(m.fma_(a, slope, beside_zero), m.number(BESIDE_RAMP))
+    rest = m.add_(a, m.fma_(m.number(-width), on_grid, m.number(float(-least))))
+    product = m.mul_(a, rest)
+    low, other = (m.mul_(product, m.number(m.rounded((1 + n) / width))) for n in (-ERROR_OF_RAMP, ERROR_OF_RAMP))
+    return Paired(leading, on_grid, low=low, other_end=other, where=x.where)
+
+
+#: From here on ``x / (1 + x)`` is rounded to 1.
+NEXT_TO_ONE = 2.0**30
+
+
+def soft_sign(m: PairedArithmetic, x: Paired) -> Paired:
+    """``x / (1 + abs(x))``."""
+    if not x.is_single:
+        raise Unpaired("the softsign of a computed number")
+    w = m.exactly(m.smaller_(m.number(NEXT_TO_ONE), m.abs_(x.high)), Interval(0.0, NEXT_TO_ONE))
+    w = replace(w, may_be_zero=x.high)
+    found = m.multiply(w, m.reciprocal(m.add(m.constant(1.0), w)))
+    return replace(found, turn=x.high, interval=Interval(0.0, 1.0), where=x.where)
+
+
+def slope_of_gate(table: Piecewise, m: PairedArithmetic, x: Paired) -> Paired:
+    """The derivative of ``x`` times a gate: h(abs(x)) below zero, and elsewhere 1 less that."""
+    x = m.normalised(x)
+    below = m.with_roundings(evaluated(m, table, m.absolute(x)), 1)
+    assert below.around is not None
+    is_below = m.less_(x.high, m.number(0.0))
+    above = _less(m, m.number(1.0), below)
+    high, low = (m.select_(is_below, *words) for words in zip((below.high, low_of(below)), above, strict=True))
+    around = replace(below.around, plus=m.number(2.0**-46))
+    return replace(below, high=high, low=low, around=around, interval=Interval(-0.25, 1.25), is_nonzero=True)
+
+
+#: The beginning of the last interval of the normal tail, whose bound says nothing; and its slope, relative to it, up to there.
+MOST_OF_TAIL = 30.5 / 31.45 * NORMAL_TAIL.most * (1 - 2.0**-10)
+STEEPNESS = 6.5
+
+
+def _normal_tail(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    """Q(u), and below zero ``1 - Q(abs(u))``, which is a half at least."""
+    u = m.normalised(u)
+    tail = m.with_roundings(evaluated(m, NORMAL_TAIL, m.absolute(u), STEEPNESS), 1)
+    assert tail.around is not None
+    zero = m.number(0.0)
+    is_above = m.less_(zero, u.high)
+    below = _less(m, m.number(1.0), tail)
+    high, low = (m.select_(is_above, *words) for words in zip((tail.high, low_of(tail)), below, strict=True))
+    # The loss of 1 - Q is rounded some times.
+    around = replace(tail.around, plus=m.select_(is_above, zero, m.number(2.0**-46)))
+    is_inside = m.less_equal_(u.high, m.bound(MOST_OF_TAIL))
+    where = replace(tail.where, holds=(*tail.where.holds, is_inside))
+    lies = Interval(2.0**-33, 1.0)
+    return replace(tail, high=high, low=low, around=around, interval=lies, is_nonzero=True, where=where)
+
+
+def _erfc(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    u = m.multiply(u, m.constant(ROOT_OF_TWO))
+    return m.multiply(_normal_tail(m, u, is_result=False, reaches_all=False), m.constant(2.0))
+
+
+def softplus_tail(m: PairedArithmetic, u: Paired) -> Paired:
+    """``log(1 + exp(-abs(u)))``."""
+    size = m.absolute(u)
+    is_inside = m.less_equal_(m.as_words(size).high, m.number(FAR))
+    found = evaluated(m, SOFTPLUS_TAIL, size)
+    where = replace(found.where, holds=(*found.where.holds, is_inside))
+    return replace(found, interval=Interval(0.0, 0.75), is_nonzero=True, where=where)
+
+
+#: Beyond it mish's gate is 1 and next to nothing less.
+FAR_OF_MISH = 20.0
+
+
+def mish_gate(m: PairedArithmetic, u: Paired) -> Paired:
+    """``tanh(log(1 + exp(u)))`` as ``n / (n + 2)``, with ``n = e (e + 2)`` and ``e = exp(u)``: nothing cancels."""
+    e = exp_in_pairs(m, u, most=FAR_OF_MISH)
+    two = m.constant(2.0)
+    n = m.multiply(e, m.add(e, two))
+    found = m.multiply(n, m.reciprocal(m.add(n, two)))
+    lies = Interval(math.exp(-MOST), 1.0)
+    return replace(found, relative=found.relative + 2 * math.exp(-2 * FAR_OF_MISH), interval=lies)
+
+
+def mish_slope(m: PairedArithmetic, u: Paired) -> Paired:
+    """The derivative of u times this gate: ``(n + 4 u e (e + 1) / d) / d`` with ``d = n + 2``."""
+    e = exp_in_pairs(m, u, most=FAR_OF_MISH)
+    u = replace(u, interval=Interval(-MOST, MOST))
+    one = m.constant(1.0)
+    next_ = m.add(e, one)
+    n = m.multiply(e, m.add(next_, one))
+    share = m.reciprocal(m.add(n, m.constant(2.0)))
+    steep = m.multiply(m.multiply(m.multiply(e, next_), u), share)
+    found = m.multiply(m.add(n, m.multiply(steep, m.constant(4.0))), share)
+    return replace(found, relative=found.relative + 2.0**-48, interval=Interval(-0.25, 1.25))
+
+
+def tanh_slope(m: PairedArithmetic, u: Paired) -> Paired:
+    """``1 / cosh(u)**2``."""
+    return m.multiply(logistic_slope(m, m.multiply(u, m.constant(2.0))), m.constant(4.0))
+
+
+def logistic_slope(m: PairedArithmetic, u: Paired) -> Paired:
+    """``e / (1 + e)**2`` with ``e = exp(-abs(u))``."""
+    e = exp_in_pairs(m, m.negate(m.absolute(u)))
+    d = m.add(m.constant(1.0), e)
+    return replace(m.multiply(e, m.reciprocal(m.multiply(d, d))), interval=Interval(math.exp(-MOST) / 4, 0.25))
+
+
+def _odd(
+    table: Piecewise,
+    largest: float,
+    m: PairedArithmetic,
+    u: Paired,
+    steepness: float = 1.0,
+    *,
+    is_result: bool,
+    reaches_all: bool,
+) -> Paired:
+    """A function that is zero at zero and no larger than that."""
+    u = m.as_words(u)
+    found = evaluated(m, table, m.absolute(u), steepness)
+    lies = Interval(0.0, largest)
+    found = replace(
+        found,
+        interval=lies,
+        is_nonzero=u.is_nonzero,
+        may_be_zero=u.may_be_zero,
+        lost=1.25 * u.lost + 4 * SMALLEST,
+    )
+    return _with_sign(m, found, u, is_result=is_result)
+
+
+#: The same up to the last interval of functions that end at 1: there it begins 0.0049 below that.
+OF_ASIN, OF_ACOS, OF_ATANH = 20.0, 104.0, 60.0
+
+
+def _acos(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    """acos(abs(u)), and pi less that for a negative number."""
+    u = m.normalised(u)
+    found = m.with_roundings(evaluated(m, ACOS, m.absolute(u), OF_ACOS), 1)
+    assert found.around is not None
+    pi = m.constant(2 / TWO_OVER_PI)
+    high, low = _less(m, pi.high, found)
+    is_below = m.less_(u.high, m.number(0.0))
+    high = m.select_(is_below, high, found.high)
+    low = m.select_(is_below, m.add_(low, low_of(pi)), low_of(found))
+    around = replace(found.around, plus=m.number(2.0**-45))
+    return replace(found, high=high, low=low, around=around, interval=Interval(2.0**-4, 3.15), is_nonzero=True)
+
+
+#: The beginning of the intervals of acosh.
+LEAST_OF_ACOSH = 1.0625
+
+
+def _acosh(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    u = m.normalised(u)
+    found = evaluated(m, ACOSH, u)
+    where = replace(found.where, holds=(*found.where.holds, m.less_equal_(m.number(LEAST_OF_ACOSH), u.high)))
+    return replace(found, interval=Interval(0.25, 4.0), is_nonzero=True, where=where)
+
+
+#: Numbers m between this and twice it have no power of two beside them in logarithms.
+LEAST_OF_LOG = 0.6875
+
+
+def _log_of_sum(m: PairedArithmetic, x: Expression, rest: Expression | None) -> Paired:
+    """log(x + rest), where the rest is no more than rounding x + rest loses.
+
+    With m = x / 2**k, a factor c near 1 / m from a table, and r = c m - 1, which is exact:
+
+        log(x) = k log(2) - log(c) + r + t (r P(r) - 1/2),   t = r**2
+
+    ``k log(2) - log(c)`` is an exact number and a low word. Where it is zero nothing cancels: c is 1.
+    """
+    one = m.number(1.0)
+    bits = m.bits_(x)
+    moved = node(ops.SUBTRACT, (bits, m.whole(int(np.float32(LEAST_OF_LOG).view(np.int32)))), None, m.integer)
+    index = m.shift_right_(moved, 18)
+    power = m.shift_right_(moved, 23)
+    shifted = m.shift_left_(power, 23)
+    k = node(ops.CONVERT, (power,), None, Format.F32)
+
+    def looked_up(name: str) -> Expression:
+        return node(ops.TABLE, (index,), TABLES[name], Format.F32)
+
+    factor, (high_of_two, low_of_two) = looked_up("LOG_FACTORS"), TABLES["LOG_OF_TWO"]
+    r = m.fma_(m.from_bits_(node(ops.SUBTRACT, (bits, shifted), None, m.integer)), factor, m.neg_(one))
+    low = m.fma_(k, m.number(low_of_two), looked_up("LOG_LOWS"))
+    lost_of_r = None
+    if rest is not None:
+        scale = m.from_bits_(node(ops.SUBTRACT, (m.bits_(one), shifted), None, m.integer))
+        r, lost_of_r = m.fast_two_sum(r, m.mul_(m.mul_(rest, scale), factor))
+    begin = m.fma_(k, m.number(high_of_two), looked_up("LOG_HIGHS"))
+    high, lost = m.fast_two_sum(begin, r)
+    square = m.mul_(r, r)
+    c0, *others = map(m.number, TABLES["LOG_POLYNOMIAL"])
+    p = others[-1]
+    for c in (*reversed(others[:-1]), c0):
+        p = m.fma_(p, r, c)
+    low = m.add_(lost, low)
+    if lost_of_r is not None:
+        low = m.add_(low, m.fma_(m.neg_(lost_of_r), r, lost_of_r))
+    low = m.fma_(square, m.fma_(p, r, m.number(-0.5)), low)
+    of_square, of_result, largest, share = TABLES["LOG_ERRORS"]
+    plus = m.mul_(square, m.bound(of_square + m.roundings * U * largest))
+    around = Around(m.abs_(high), m.bound(of_result + m.roundings * U * share), plus)
+    is_inside = m.less_equal_(m.number(2.0**-126), x), m.less_(x, m.number(math.inf))
+    where = Conditions(holds=is_inside)
+    lies = Interval(-88.0, 89.0)
+    return Paired(high, low=low, around=around, covered=m.roundings, interval=lies, may_be_zero=high, where=where)
+
+
+def _log(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    u = m.normalised(u)
+    found = _log_of_sum(m, u.high, u.low)
+    relative = u.relative + u.lost * 2.0**126
+    if relative > U * U * 16:
+        raise Unpaired("a logarithm of a number with an error")
+    if relative:
+        assert found.around is not None
+        plus = m.add_(found.around.plus, m.bound(relative))
+        found = replace(found, around=replace(found.around, plus=plus))
+    return replace(found, where=Conditions(u.where.doubts, (*u.where.holds, *found.where.holds)))
+
+
+def _log_of_base(base: Fraction, m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    return m.multiply(_log(m, u, is_result=False, reaches_all=False), m.constant(1 / base))
+
+
+def _log1p(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    u = m.as_words(u)
+    if not u.is_single:
+        raise Unpaired("log1p of a computed number")
+    one = m.number(1.0)
+    found = _log_of_sum(m, *m.two_sum(one, u.high))
+    found = replace(found, may_be_zero=u.may_be_zero)
+    return replace(found, sign=u.high) if is_result else replace(found, high=m.make(ops.COPY_SIGN, found.high, u.high))
+
+
+#: Angles are reduced by n multiples of pi / 32, where n is smaller. So many make a half turn, and this bit of n says how many.
+LARGEST_TURN = 1 << 13
+HALF_TURN, BIT_OF_HALVES = 32, 5
+
+#: Angles have no larger error, relative to them.
+LARGEST_ERROR_OF_ANGLE = 2.0**-35
+
+
+def _sine(ahead: int, m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+    """The sine of an angle that lies so many multiples of pi / 32 further.
+
+    With n the integer nearest to ``32 u / pi`` and L, which is pi / 32 rounded to float32, ``r = u - n L`` is exact: n L is a
+    multiple of 2**-28 where n is not zero, and r is smaller than 2**-4. The rest is what L lacks, n times, and how far the node X
+    is from its multiple of pi / 32. Its sine S and its cosine C are float32 numbers:
+
+        sin(X + w) = S + C r + C rest + z (S P(z) + C w Q(z)),   w = r + rest,   z = w**2
+
+    Of operands near zero S and the rest are zero: then errors are a share of z alone.
+    """
+    u = m.normalised(u)
+    if u.relative > LARGEST_ERROR_OF_ANGLE:
+        raise Unpaired("a sine of a number with an error")
+    is_last = is_result and u.is_single
+    first, second = TABLES["STEP_OF_ANGLES"]
+    middle = m.number(2.0 + (LARGEST_TURN + HALF_TURN // 2 + ahead) * UNIT)
+    shifted = m.fma_(u.high, m.number(m.rounded(Fraction(UNIT) / Fraction(first))), middle)
+    n = m.sub_(shifted, middle)
+    bits = m.bits_(shifted)
+
+    def looked_up(name: str) -> Expression:
+        return node(ops.TABLE, (bits,), TABLES[name], Format.F32)
+
+    sine, cosine, zero = looked_up("SINES"), looked_up("COSINES"), m.number(0.0)
+    r = m.fma_(n, m.number(-first / UNIT), u.high)
+    back = m.fma_(n, m.number(second / UNIT), looked_up("LOWER_OFFSETS" if is_last else "OFFSETS"))
+    is_near_zero = None if ahead else m.equal_(n, zero)
+    if is_near_zero is not None:
+        back = m.select_(is_near_zero, zero, back)
+    if u.low is not None:
+        back = m.sub_(back, u.low)
+    w = m.sub_(r, back)
+    high = m.fma_(cosine, r, sine)
+    lost = m.fma_(cosine, r, m.neg_(m.sub_(high, sine)))
+    rest = m.fma_(m.neg_(back), cosine, lost)
+    z = m.mul_(w, w)
+    p0, p1, q0, q1 = map(m.number, TABLES["SINE_SERIES"])
+    of_square, beside, share, low_beside = TABLES["SINE_ERRORS"]
+    less, above = TABLES["SINE_ENDS"]
+    p = m.fma_(z, p1, p0)
+    p = m.fma_(sine, p, m.number(-less)) if is_last else m.mul_(sine, p)
+    low = m.fma_(z, m.fma_(m.mul_(cosine, w), m.fma_(z, q1, q0), p), rest)
+    is_inside = node(ops.EQUAL, (_bits_beyond(shifted, 2 * LARGEST_TURN), unsigned(0)), None, Format.BIT)
+    turn = m.from_bits_(m.shift_left_(bits, 31 - BIT_OF_HALVES))
+    found = Paired(
+        high,
+        low=low,
+        interval=Interval(-1.0, 1.0),
+        is_nonzero=u.is_nonzero or bool(ahead),  # where it is zero all the same the bound is not
+        may_be_zero=u.may_be_zero,
+        lost=u.lost + 4 * SMALLEST,
+        where=Conditions(u.where.doubts, (*u.where.holds, is_inside)),
+    )
+
+    def unless_near_zero(value: Expression, otherwise: Expression) -> Expression:
+        return value if is_near_zero is None else m.select_(is_near_zero, otherwise, value)
+
+    if is_last:
+        upper = m.fma_(z, m.number(above), unless_near_zero(m.add_(low, looked_up("UPPER_ENDS")), low))
+        return replace(found, other_end=upper, turn=turn)
+    plus = unless_near_zero(m.bound(beside + m.roundings * U * low_beside), zero)
+    if u.low is not None:
+        plus = m.fma_(m.abs_(u.high), m.bound((u.relative + (m.roundings + 4) * U * U) * SLACK), plus)
+    return replace(
+        found,
+        high=m.signed(high, turn),
+        low=m.signed(low, turn),
+        around=Around(m.bound(of_square + m.roundings * U * share), z, plus),
+        covered=m.roundings,
+    )
+
+
+#: Functions that have a rule for operands between -MOST and MOST alone. Elsewhere elements are undecided.
+LIMITED = frozenset({"cosh", "exp", "expm1", "logistic", "logistic_slope", "mish_slope", "sinh", "tanh_slope"})
+
+
+def _whole(rule: Callable[[PairedArithmetic, Paired], Paired]) -> Callable[..., Paired]:
+    """A rule that is the same for results and for what more is computed of."""
+    return lambda m, u, *, is_result, reaches_all: rule(m, u)
+
+
+#: A function of a number, by the name of its operation. ``is_result``: whether nothing more is computed of it.
+#: ``reaches_all``: whether operands may be moved to where the rule holds.
+FUNCTIONS_IN_PAIRS: dict[str, Callable[..., Paired]] = {
+    "acos": _acos,
+    "acosh": _acosh,
+    "asin": partial(_odd, ASIN, 1.6, steepness=OF_ASIN),
+    "asinh": partial(_odd, ASINH, 4.0),
+    "atan": partial(_odd, ATAN, 1.6),
+    "atanh": partial(_odd, ATANH, 4.0, steepness=OF_ATANH),
+    "cos": partial(_sine, HALF_TURN // 2),
+    "cosh": _cosh,
+    "erf": partial(_odd, ERF, 1.0),
+    "erfc": _erfc,
+    "exp": _exp,
+    "exp2": _exp2,
+    "expm1": _expm1,
+    "log": _log,
+    "log1p": _log1p,
+    "log2": partial(_log_of_base, LOG_2),
+    "log10": partial(_log_of_base, LOG_10),
+    "logistic": _logistic,
+    "normal_tail": _normal_tail,
+    "sin": partial(_sine, 0),
+    "sinh": _sinh,
+    "tanh": partial(_odd, TANH, 1.0),
+    "gate_slope": _whole(partial(slope_of_gate, LOGISTIC_GATE_SLOPE)),
+    "logistic_slope": _whole(logistic_slope),
+    "mish_slope": _whole(mish_slope),
+    "normal_gate_slope": _whole(partial(slope_of_gate, NORMAL_SLOPE)),
+    "tanh_slope": _whole(tanh_slope),
+    "tanh_gate_slope": _whole(partial(slope_of_gate, TANH_GATE_SLOPE)),
+}

@@ -1,0 +1,803 @@
+"""The error of an elementary function by its operand's, and the error that its rule adds (own_errors.py).
+
+An error e of the operand u moves f(u) by at most abs(f'(u)) e, and a little more where f bends: that is left to a
+margin of 1 %, and where e is so large that this does not hold, the result is in doubt. If one number bounds the relative
+error of u, the condition number ``abs(u f'(u) / f(u))`` magnifies it: as far as that is bounded, the bound stays static.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, wraps
+from typing import Literal
+
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Format, Operation, node
+from ogive.lowering.numerics import beyond_range, ties
+from ogive.lowering.numerics.bound import UNKNOWN, Beyond, Bound
+from ogive.lowering.numerics.bounded import LOST, NEXT_TO_NOTHING, SLACK, Bounded
+from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
+from ogive.lowering.numerics.elementary.exponential import FARTHEST
+from ogive.lowering.numerics.elementary.extremes import computed_remainder, is_one_word
+from ogive.lowering.numerics.elementary.own_errors import CORRECTED, IN_WORDS, PROMOTED
+from ogive.lowering.numerics.elementary.trigonometric import NO_TURN
+from ogive.lowering.numerics.interval import Interval
+from ogive.lowering.numerics.truths import both, either, except_where, nowhere
+
+__all__ = ["FUNCTIONS", "bounded", "condition_within", "of_one", "rule_of"]
+
+#: The largest error of a function that underflows.
+UNDERFLOW = 2.0**-980
+
+#: The exponential of a square of up to FAR_TAIL**2 magnifies the square's error, 2**-102 or less, as much.
+FAR_TAIL_ERROR = 2.0**-80
+
+#: How many times as steep as high functions are that underflow: tails of up to FAR_TAIL, by `_gauss_tail`.
+STEEPEST = 2.0**11
+
+#: A power whose relative error is larger has no bound.
+LARGEST_OF_POWERS = 2.0**-20
+
+#: Powers of larger exponents are vast: their products with two numbers of float32 are.
+VAST_POWER = 1300.0
+
+#: The results of vast operands: a vast number, the limit, or what nobody knows.
+Vast = Literal["vast", "limit", "unknown"]
+
+#: Beyond this exponentials and what is made of them are vast, or next to their limits.
+FAR = 8192.0
+
+#: Functions that are not linear at zero by their rules' errors, and have the operand's sign up to this magnitude.
+SIGN_OF_OPERAND = {"asin": math.inf, "atanh": math.inf, "sin": 3.0, "tan": 1.5}
+
+#: Operands other than zero whose results are exact.
+EXACT_AT = dict.fromkeys(("log", "log2", "log10", "acosh", "acos"), 1.0)
+
+#: Functions that are zero at zero, and on both sides of their operand next to it, or far from it.
+ZERO_AT_ZERO = frozenset({"cbrt", "erf", "erfinv"})
+
+Everything = Interval(-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class Function:
+    """How a function of one number magnifies errors."""
+
+    #: The condition number where the operand lies in an interval; the first interval that fits is taken.
+    conditions: tuple[tuple[Interval, float], ...] = ()
+    #: How much an absolute error grows, given (arithmetic, operand, result); None: not at all.
+    slope: Callable[[Bounded, Expression, Expression], Expression] | None = None
+    #: The number that the error has to be small beside, 2**10 times smaller; None: beside nothing, the slope holds everywhere.
+    room: Callable[[Bounded, Expression, Expression], Expression] | None = None
+    #: Beyond these the rule is saturated or not made for the operand, but for one of float32: (promoted, corrected).
+    limits: tuple[float, float] = (math.inf, math.inf)
+    #: Whether only the upper one of these limits counts.
+    is_limited_above: bool = False
+    #: The rule's addition to its relative error, absolutely, where the operand is not one of float32.
+    static: float = 0.0
+    #: Whether a relative error of the operand is an absolute one of the result, of the same size.
+    is_logarithm: bool = False
+    #: The function, if it is positive and grows.
+    increasing: Callable[[float], float] | None = None
+    #: Whether it grows everywhere, is u at zero, and no less than u/2 from there to 1.
+    is_linear_at_zero: bool = False
+    #: For finite operands the largest magnitude of a finite result.
+    largest: float = math.inf
+    #: Whether the slope grows without a limit near zero, so that no absolute error of the operand is next to nothing there.
+    is_steep_at_zero: bool = False
+    #: Whether the result may be so small that it has lost bits, or zero.
+    underflows: bool = False
+    #: The end at which a positive function is zero, -inf or inf; None for others.
+    zero_at: float | None = None
+    #: Its limit at the other end, nearly, and always below.
+    other_limit: float | None = None
+    #: The limit of a function that is zero at zero at minus infinity, and always above.
+    lower_limit: float | None = None
+    #: Whether the result of finite operands has a magnitude below 1.
+    is_below_one: bool = False
+    #: Beyond this the function is next to nothing, and float64's own kernels know no more of it: a power of two is clamped there.
+    nothing_beyond: float | None = None
+    #: Whether the rule adds an exponent to its result, in float64's own kernels.
+    takes_exponents: bool = False
+    #: Whether the rule is saturated beyond the limits: what it returns there is beyond all element types but float64, as
+    #: the exact value is.
+    saturates: bool = False
+    #: The domain: the operand lies there, or the result is NaN.
+    domain: tuple[float, float] = (-math.inf, math.inf)
+    #: Whether the function of vast numbers, of positive ones and of negative ones, is vast or next to its limit.
+    of_vast: tuple[Vast, Vast] = ("unknown", "unknown")
+    #: Whether the condition number grows as the square of the operand, and not as the operand.
+    is_of_square: bool = False
+    #: Its name, by which ties.py knows it.
+    name: str = ""
+
+
+def _one(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.number(1.0)
+
+
+def _value(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.abs_(f)
+
+
+def _value_and_more(m: Bounded, u: Expression, f: Expression) -> Expression:
+    """More than the derivative, also where the value lacks an exponent of -1."""
+    return m.add_(m.abs_(f), m.number(2.0))
+
+
+def _tangent(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.fma_(f, f, m.number(1.0))
+
+
+def _per_tangent(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), _value_and_more(m, u, f))
+
+
+def _inside(m: Bounded, u: Expression, f: Expression) -> Expression:
+    """How far from 1 and -1."""
+    return m.sub_(m.number(1.0), m.abs_(u))
+
+
+def _inverse_sine(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), m.sqrt_(_inverse_squares(m, u)))
+
+
+def _inverse_tangent(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), _inverse_squares(m, u))
+
+
+def _inverse_squares(m: Bounded, u: Expression) -> Expression:
+    one = m.number(1.0)
+    return m.mul_(m.sub_(one, u), m.add_(one, u))
+
+
+def _inverse_cosh(m: Bounded, u: Expression, f: Expression) -> Expression:
+    one = m.number(1.0)
+    return m.div_(one, m.sqrt_(m.mul_(m.sub_(u, one), m.add_(u, one))))
+
+
+def _above_one(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.sub_(u, m.number(1.0))
+
+
+def _reciprocal(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), m.abs_(u))
+
+
+def _logistic(u: float) -> float:
+    return 1 / (1 + math.exp(-u))
+
+
+def _magnitude(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.abs_(u)
+
+
+def _reciprocal_of_next(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), m.abs_(m.add_(u, m.number(1.0))))
+
+
+def _next(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.abs_(m.add_(u, m.number(1.0)))
+
+
+def _gauss_tail(m: Bounded, u: Expression, f: Expression) -> Expression:
+    """``2 abs(u) + 1.2`` times the value: more than the derivative of erfc, of the normal tail and of log_ndtr."""
+    return m.mul_(m.abs_(f), m.fma_(m.abs_(u), m.number(2.0), m.number(1.2)))
+
+
+def _per_gauss_tail(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), m.fma_(m.abs_(u), m.number(2.0), m.number(1.2)))
+
+
+def _per_operand(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.abs_(f), m.abs_(u))
+
+
+def _more_than_reciprocal(m: Bounded, u: Expression, f: Expression) -> Expression:
+    """``1.45 / abs(u)``: more than the derivative of the logarithm to base 2."""
+    return m.div_(m.number(1.45), m.abs_(u))
+
+
+def _inverse_error(m: Bounded, u: Expression, f: Expression) -> Expression:
+    """The derivative, ``sqrt(pi) / 2 exp(y * y)``, is less than ``1 / (1 - abs(u))``: erfc(y) is less than exp(-y * y)."""
+    return m.div_(m.number(1.0), _inside(m, u, f))
+
+
+def _of_any(condition: float) -> tuple[tuple[Interval, float], ...]:
+    return ((Everything, condition),)
+
+
+def _within(limit: float, condition: float) -> tuple[tuple[Interval, float], ...]:
+    return ((Interval(-limit, limit), condition),)
+
+
+_OF_VAST: dict[str, tuple[Vast, Vast]] = {
+    "cosh": ("vast", "vast"),
+    "sinh": ("vast", "vast"),
+    "exp": ("vast", "limit"),
+    "exp2": ("vast", "limit"),
+    "expm1": ("vast", "limit"),
+    **dict.fromkeys(("atan", "erf", "erfc", "logistic", "normal_tail", "tanh"), ("limit", "limit")),
+}
+
+#: Condition numbers: of exp(u) it is abs(u), of those made of it no more than abs(u) + 1.
+FUNCTIONS: dict[str, Function] = {
+    "acos": Function((), _inverse_sine, _inside),
+    "acosh": Function((), _inverse_cosh, _above_one, (2.0**128, math.inf), largest=800.0),
+    "asin": Function(_within(0.5, 1.2), _inverse_sine, _inside),
+    "asinh": Function(_of_any(1.0), limits=(2.0**128, math.inf), largest=800.0),
+    "atan": Function(_of_any(1.0)),
+    "atanh": Function(_within(0.5, 1.3), _inverse_tangent, _inside, (1 - 2.0**-50, math.inf), largest=800.0),
+    "cbrt": Function(_of_any(1.0), _per_operand, _magnitude, is_steep_at_zero=True),
+    "cos": Function(_within(1.0, 1.6), limits=(2.0**160, math.inf), static=2.0**-72),
+    "cosh": Function(_of_any(1410.0), _value_and_more, _one, (1400.0, 1400.0), saturates=True),
+    "erf": Function(_of_any(1.0), lambda m, u, f: m.number(1.13)),
+    "erfc": Function(_of_any(1490.0), _gauss_tail, _per_gauss_tail, underflows=True),
+    "erfinv": Function(_within(0.5, 1.2), _inverse_error, _inside, largest=800.0),
+    "exp": Function(
+        _of_any(1500.0), _value, _one, (709.0, 1400.0), is_limited_above=True, underflows=True, saturates=True
+    ),
+    "exp2": Function(
+        _of_any(1500.0), _value, _one, (1020.0, 2020.0), is_limited_above=True, underflows=True, saturates=True
+    ),
+    "expm1": Function(
+        _of_any(1410.0), _value_and_more, _one, (700.0, 1400.0), is_limited_above=True, saturates=True, lower_limit=-1.0
+    ),
+    "log": Function((), _reciprocal, _magnitude, largest=800.0, is_logarithm=True),
+    "log10": Function((), _reciprocal, _magnitude, largest=800.0, is_logarithm=True),
+    "log2": Function((), _more_than_reciprocal, _magnitude, largest=1100.0),
+    "log_ndtr": Function(_of_any(1490.0), _gauss_tail, _per_gauss_tail, underflows=True),
+    "log1p": Function(((Interval(-0.5, math.inf), 1.45),), _reciprocal_of_next, _next, largest=800.0),
+    "logistic": Function(_of_any(1500.0), _value, _one, underflows=True),
+    "normal_tail": Function(_of_any(1490.0), _gauss_tail, _per_gauss_tail, underflows=True),
+    "sin": Function(_within(1.5, 1.0), limits=(2.0**160, math.inf), static=2.0**-72),
+    "sinh": Function(_of_any(1410.0), _value_and_more, _one, (1400.0, 1400.0), saturates=True),
+    "tan": Function(_within(0.78, 1.6), _tangent, _per_tangent, (2.0**160, math.inf), static=2.0**-72),
+    "tanh": Function(_of_any(1.0)),
+}
+FUNCTIONS |= {
+    name: replace(FUNCTIONS[name], is_linear_at_zero=True)
+    for name in ("asinh", "atan", "erf", "expm1", "log1p", "sinh", "tanh")
+}
+FUNCTIONS |= {name: replace(FUNCTIONS[name], is_of_square=True) for name in ("erfc", "log_ndtr", "normal_tail")}
+FUNCTIONS |= {name: replace(FUNCTIONS[name], takes_exponents=True) for name in ("cbrt", "log", "log2", "log10")}
+FUNCTIONS |= {name: replace(FUNCTIONS[name], is_below_one=True) for name in ("erf", "tanh")}
+FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=-math.inf) for name in ("exp", "exp2", "logistic")}
+FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=math.inf) for name in ("erfc", "normal_tail")}
+FUNCTIONS |= {name: replace(FUNCTIONS[name], nothing_beyond=-FARTHEST) for name in ("exp", "exp2", "logistic")}
+FUNCTIONS |= {name: replace(FUNCTIONS[name], nothing_beyond=700.0) for name in ("erfc", "normal_tail")}
+FUNCTIONS |= {
+    name: replace(FUNCTIONS[name], other_limit=limit)
+    for name, limit in (("logistic", 1.0), ("normal_tail", 1.0), ("erfc", 2.0))
+}
+FUNCTIONS |= {
+    name: replace(FUNCTIONS[name], domain=domain)
+    for name, domain in (
+        ("acos", (-1.0, 1.0)),
+        ("asin", (-1.0, 1.0)),
+        ("atanh", (-1.0, 1.0)),
+        ("erfinv", (-1.0, 1.0)),
+        ("acosh", (1.0, math.inf)),
+        ("log", (0.0, math.inf)),
+        ("log10", (0.0, math.inf)),
+        ("log2", (0.0, math.inf)),
+        ("log1p", (-1.0, math.inf)),
+    )
+}
+FUNCTIONS |= {name: replace(FUNCTIONS[name], of_vast=of_vast) for name, of_vast in _OF_VAST.items()}
+FUNCTIONS |= {
+    name: replace(FUNCTIONS[name], increasing=function)
+    for name, function in (("exp", math.exp), ("logistic", _logistic))
+}
+
+
+def rule_of(m: Arithmetic, operation: Operation) -> Callable[..., DoubleWord]:
+    """The rule of a function in an arithmetic: where numbers have bounds, one whose result has one."""
+    if m.bounded:
+        return bounded(operation)
+    assert operation.lowering is not None
+    return operation.lowering
+
+
+@cache
+def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., DoubleWord]:
+    """The rule of a function, whose result carries its bound.
+
+    With ``is_result`` the number is a result of a formula, in a format shorter than float64: what is beyond that is
+    infinite, and need not be known better.
+    """
+    name, rule = operation.name, operation.lowering
+    if rule is None:
+        raise ValueError(f"{name} has no rule")
+
+    @wraps(rule)
+    def with_bound(m: Bounded, *operands: DoubleWord) -> DoubleWord:
+        if name in ("larger", "smaller", "remainder"):
+            operands = tuple(map(m.unscaled, operands))
+        if name == "remainder" and not all(map(is_one_word, operands)):
+            return computed_remainder(m, *operands)
+        # On the way bounds are not asked for: the rule's own error says what becomes of exact operands.
+        bare = [replace(operand, error=UNKNOWN) for operand in operands]
+        result: DoubleWord = rule(m, *bare)
+        if not all(operand.error.is_known for operand in operands):
+            return result
+        if name in ("larger", "smaller"):
+            return m.finished(result, m.error_of_extreme(result, *operands))
+        if name == "remainder":
+            return m.finished(result, _of_remainder(m, result, *operands))
+        table = CORRECTED if m.is_long else IN_WORDS if m.extended else PROMOTED
+        relative = table.get(name, math.inf)
+        if relative == math.inf:
+            return result
+        own = Bound(relative)
+        if name in OF_TWO:
+            made = OF_TWO[name](m, own, result, *operands)
+        else:
+            function = replace(FUNCTIONS[name], name=name)
+            own = replace(own, static=UNDERFLOW if function.underflows else 0.0)
+            if is_result:
+                limits = (math.inf, math.inf) if function.saturates else function.limits
+                function = replace(function, limits=limits, nothing_beyond=None)
+            made = of_one(m, function, own, result, operands[0])
+        return made if is_result else m.finished(made, made.error)
+
+    return with_bound
+
+
+def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, operand: DoubleWord) -> DoubleWord:
+    """The result with its bound: what the rule adds, its own, and what becomes of the operand's."""
+    u = m.mantissa(operand) if function.takes_exponents and m.of_doubles else m.unscaled(operand)
+    error = u.error
+    doubt = either(error.doubt, own.doubt)
+    limit = function.limits[m.extended]
+    if function.saturates and m.of_doubles and function.limits[1] < math.inf:
+        limit = FARTHEST
+    is_single = error.bits is not None and error.bits <= 24
+    u_low, u_high = max(u.interval.low, -error.largest), min(u.interval.high, error.largest)
+    saturated: Expression | None = None
+    end = function.nothing_beyond if m.of_doubles else None
+    if limit < math.inf and u_high > limit:
+        saturated = m.less_(m.number(limit), u.high)
+    if limit < math.inf and u_low < -limit and not function.is_limited_above and end is None:
+        saturated = either(saturated, m.less_(u.high, m.number(-limit)))
+    is_vast = function.saturates and m.knows_what_is_beyond_range
+    if not is_vast:
+        doubt = either(doubt, saturated)
+    if function.name in ("log", "log2", "log10") and operand.exponent is not None:
+        doubt = either(doubt, _no_logarithm(m, operand))
+    relative, static, absolute = own.relative, own.static, None
+    if end is not None and (u_low < end if end < 0 else end < u_high):
+        first, last = (-math.inf, end) if end < 0 else (end, math.inf)
+        is_nothing = both(m.less_(m.number(first), u.high), m.less_(u.high, m.number(last)))
+        if m.is_long and result.exponent is not None:
+            absolute = m.select_(is_nothing, m.number(4.0), m.number(0.0))
+        else:
+            doubt = either(doubt, is_nothing)
+    if static and m.of_doubles:  # whose power of two is kept apart, but for that of log_ndtr
+        is_tail = function.name in ("erfc", "normal_tail")
+        static = LOST if result.exponent is None or (is_tail and m.is_own) else 0.0
+        relative = max(relative, FAR_TAIL_ERROR) if is_tail and m.is_long else relative
+    if function.static and not is_single and not (m.is_own and u.is_exact and error.is_exact):
+        static += function.static if not m.extended else function.static * 2.0**-46
+        if function.slope is not None:  # of the tangent: an error of the reduced angle
+            absolute = m.mul_(m.number(static), function.slope(m, u.high, result.high))
+            static = 0.0
+        if m.extended and function.name in ("sin", "tan"):  # near zero no angle is reduced
+            absolute, static = m.number(static) if absolute is None else absolute, 0.0
+            absolute = m.select_(m.less_(m.abs_(u.high), m.number(0.5)), m.number(0.0), absolute)
+    lies = Interval(u_low, u_high)
+    if error.absolute is None and 0 < error.static <= m.next_to_nothing:
+        if not function.is_steep_at_zero and any(lies.within(i.low, i.high) for i, _ in function.conditions):
+            if m.of_doubles and m.is_long and function.underflows and result.exponent is not None:
+                # No slope is more than STEEPEST times the value, which may be far below what the operand has lost.
+                relative += STEEPEST * error.static
+            else:  # No slope there is more than the value and 2.
+                relative, static = relative + 2 * error.static, static + 2.2 * error.static
+            error = replace(error, static=0.0)
+        else:
+            u = m.without_static(u)
+            error, doubt = u.error, either(doubt, u.error.doubt)
+    is_relative = error.is_exact and result.exponent is None
+    at_zero = m.where_zero(u) if m.follows_zeros and function.is_linear_at_zero and not is_relative else None
+    value_at_zero = _value_at_zero(function.name)
+    if m.follows_zeros and value_at_zero:
+        at_zero = m.where_zero(u)
+        if at_zero is not None:
+            number = m.unscaled(replace(result, error=UNKNOWN))
+            is_value = m.equal_(number.high, m.number(value_at_zero))
+            at_zero = both(at_zero, both(is_value, m.equal_(m.low_part(number), m.number(0.0))))
+    if not error.is_exact:
+        change = _change(m, function, replace(u, error=error), error, lies)
+        if isinstance(change, float) and not function.is_logarithm:
+            relative += change
+        elif isinstance(change, float):
+            static += change
+        else:
+            value = result.high
+            slope = function.slope
+            multiple = m.multiples.get(u.high) if function.name in ("cos", "sin", "tan") else None
+            if multiple is not None and not multiple.is_whole:  # such angles are reduced exactly
+                change = m.select_(m.less_(m.number(NO_TURN), m.abs_(u.high)), m.number(0.0), change)
+            if m.follows_exactness and error.exactly is not None:
+                change = m.select_(error.exactly, m.number(0.0), change)
+            far = _far(m, function, u, change)
+            if function.room is not None:
+                room = m.mul_(function.room(m, u.high, value), m.number(2.0**-10))
+                doubt = either(doubt, except_where(m.not_less(change, room), either(error.vast, far, at_zero)))
+            grown = m.mul_(change, m.number(1.01))
+            if slope is not None:
+                grown = m.mul_(grown, slope(m, u.high, value))
+            grown = grown if far is None else m.select_(far, m.number(0.0), grown)
+            absolute = grown if absolute is None else m.add_(absolute, grown)
+    # For functions that grow from f(0) = 0, with a slope of nearly 1 there.
+    least = min(error.least, 1.0) / 2 if function.is_linear_at_zero and u.is_exact and error.is_exact else 0.0
+    if function.increasing is not None and max(abs(u_low), abs(u_high)) < 700 and error.is_relative:
+        least = max(least, function.increasing(u_low) * (1 - 2.0**-16))
+    # Those that are linear at zero have the sign of the operand, also where it has underflowed.
+    keeps_sign = m.keeps_sign(u) if function.is_linear_at_zero else None
+    if m.extended and function.name in SIGN_OF_OPERAND:
+        keeps_sign = m.keeps_sign(u)
+        if keeps_sign is not None:
+            keeps_sign = both(keeps_sign, m.less_(m.abs_(u.high), m.number(SIGN_OF_OPERAND[function.name])))
+    if (
+        m.follows_exactness and _value_at_zero(function.name) == 0
+    ):  # and grows there: a rule's interval may lie a little below
+        low, high = max(result.interval.low, 0.0) if u_low >= 0 else result.interval.low, result.interval.high
+        periodic = function.name in ("sin", "tan") and u_high > 1.5
+        result = result if periodic else replace(result, interval=Interval(low, max(low, high)))
+    beyond = ties.near_zero(m, function.name, u, _beyond(m, function, u)) if m.extended else None
+    exactly = _exactly_at_points(m, function.name, u) if m.follows_exactness else at_zero
+    if exactly is not None and result.low is not None and function.name in ("erfc", "normal_tail"):
+        result = replace(result, low=m.select_(exactly, m.number(0.0), result.low))  # the rule is off by a last bit
+    limit_is_exact = _exactly_at_infinities(m, function.name, u, result) if m.follows_exactness else None
+    if limit_is_exact is not None:
+        rest = None if result.low is None else m.select_(limit_is_exact, m.number(0.0), result.low)
+        result = replace(result, low=rest)
+        exactly = either(exactly, limit_is_exact)
+        doubt = either(operand.error.doubt, except_where(doubt, limit_is_exact))
+    made = Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign, exactly, beyond)
+    if m.knows_what_is_beyond_range:
+        made = _beyond_range(m, function, made, u, saturated if is_vast else None)
+    elif m.knows_nan:
+        made = replace(made, nan=either(u.error.nan, beyond_range.outside(m, u, *function.domain)))
+    return replace(result, error=made)
+
+
+def _no_logarithm(m: Bounded, operand: DoubleWord) -> Expression | None:
+    """Where a power of two was moved to FARTHEST: a product with it is zero or infinite all the same, a logarithm is not."""
+    if not m.of_doubles or operand.exponent is None:
+        return None
+    size = m.abs_(operand.high)
+    is_number = both(m.less_(m.number(0.0), size), m.less_(size, m.number(math.inf)))
+    return both(is_number, m.less_(m.number(FARTHEST / 2), m.abs_(operand.exponent)))
+
+
+def _value_at_zero(name: str) -> float | None:
+    """The value of a function at zero; None for those that have none, or no exact one."""
+    found = ties.at_zero(name)
+    return (
+        None if found is None and name not in ZERO_AT_ZERO else 0.0 if found is None or found.is_line else found.value
+    )
+
+
+#: Functions whose finite limits at the infinities are numbers of every format.
+EXACT_AT_INFINITIES = frozenset({"tanh", "logistic", "erf", "erfc", "normal_tail", "exp", "exp2", "expm1"})
+
+
+def _exactly_at_infinities(m: Bounded, name: str, u: DoubleWord, result: DoubleWord) -> Expression | None:
+    """The condition that the result is the limit of the function at an infinity, which the operand is exactly.
+
+    With powers of two kept apart no number becomes infinite that is not, but in doubt.
+    """
+    where: Expression | None = m.always if m.of_doubles and m.is_long else ties.exactness(u)
+    if name not in EXACT_AT_INFINITIES or where is None or u.interval.within(-sys.float_info.max, sys.float_info.max):
+        return None
+    is_infinite = both(m.equal_(m.abs_(u.high), m.number(math.inf)), m.is_finite_(result.high))
+    return both(where, is_infinite)
+
+
+def _exactly_at_points(m: Bounded, name: str, u: DoubleWord) -> Expression | None:
+    """The condition that the result is exact: log(1), exp(0), and exp2 of integers."""
+    where, is_exact_at_zero = ties.exactness(u), _value_at_zero(name) is not None
+    if is_exact_at_zero and name != "exp2":
+        return m.is_zero(u)
+    if (name not in EXACT_AT and not is_exact_at_zero) or where is None:
+        return None
+    if u.low is not None:
+        where = both(where, m.equal_(u.low, m.number(0.0)))
+    if name == "exp2":
+        is_whole = m.equal_(u.high, m.make(ops.ROUND_EVEN, u.high))
+        return both(where, both(is_whole, m.less_(m.abs_(u.high), m.number(900.0))))
+    return both(where, m.equal_(u.high, m.number(EXACT_AT[name])))
+
+
+def _far(m: Bounded, function: Function, u: DoubleWord, change: Expression) -> Expression | None:
+    """The condition that the function is next to its limit, or vast, whatever the large operand's error.
+
+    There `FUNCTIONS` have what the rule is wrong by. atan comes to its limit later.
+    """
+    if not m.knows_what_is_beyond_range or "unknown" in function.of_vast or function.name == "atan":
+        return None
+    size = m.abs_(u.high)
+    return both(m.less_(m.number(FAR), size), m.less_(m.mul_(change, m.number(2.0)), size))
+
+
+def _beyond_range(m: Bounded, function: Function, made: Bound, u: DoubleWord, saturated: Expression | None) -> Bound:
+    """The bound with what is known of vast values and of NaN."""
+    nan = either(u.error.nan, beyond_range.outside(m, u, *function.domain))
+    of_vast = u.error.vast
+    if of_vast is None:
+        return replace(made, nan=nan, vast=saturated, vast_exponent=beyond_range.SATURATED)
+    is_positive = m.less_(m.number(0.0), u.high)
+    known: dict[str, Expression | None] = {"vast": None, "limit": None, "unknown": None}
+    for kind, side in zip(function.of_vast, (is_positive, m.not_(is_positive)), strict=True):
+        known[kind] = either(known[kind], both(of_vast, side))
+    absolute, doubt = made.absolute, made.doubt
+    if known["limit"] is not None and absolute is not None:
+        absolute = m.select_(known["limit"], m.number(0.0), absolute)
+    doubt = either(doubt, known["unknown"])
+    return replace(
+        made,
+        nan=nan,
+        absolute=absolute,
+        doubt=doubt,
+        vast=either(except_where(saturated, of_vast), known["vast"]),
+        vast_exponent=beyond_range.LEAST,
+    )
+
+
+def _beyond(m: Bounded, function: Function, u: DoubleWord) -> Beyond | None:
+    """An exact number that the result lies beyond, however near it comes to that."""
+    zero = m.number(0.0)
+    if function.is_below_one:
+        return _beyond_one(m, u)
+    if function.zero_at is not None:  # positive, also where it has underflowed
+        end = m.number(function.zero_at)
+        is_above = m.less_(end, u.high) if function.zero_at < 0 else m.less_(u.high, end)
+        beyond_zero = Beyond(zero, zero, is_above, nowhere())
+        if function.other_limit is None or not m.follows_exactness:
+            return beyond_zero
+        is_far, is_finite = _is_far(m, u, is_positive=function.zero_at < 0)
+        below_limit = Beyond(m.number(function.other_limit), zero, nowhere(), is_finite)
+        return ties.chosen(m, is_far, below_limit, beyond_zero)
+    found = _beyond_zero(m, function, u)
+    if function.lower_limit is None or not m.follows_exactness:
+        return found
+    is_far, is_finite = _is_far(m, u, is_positive=False)
+    return ties.chosen(m, is_far, Beyond(m.number(function.lower_limit), zero, is_finite, nowhere()), found)
+
+
+def _beyond_zero(m: Bounded, function: Function, u: DoubleWord) -> Beyond | None:
+    """For a function that is linear at zero the number that its operand lies beyond, where that is zero."""
+    zero, near = m.number(0.0), u.error.beyond
+    if not function.is_linear_at_zero or near is None or (near.high is zero and near.low is zero):
+        return near if function.is_linear_at_zero else None
+    if not (m.follows_zeros or m.follows_exactness):
+        return None
+    at_zero = both(m.equal_(near.high, zero), m.equal_(near.low, zero))
+    return Beyond(zero, zero, both(at_zero, near.is_above), both(at_zero, near.is_below))
+
+
+def _is_far(m: Bounded, u: DoubleWord, *, is_positive: bool) -> tuple[Expression, Expression]:
+    """Whether a number lies beyond 1, or -1; and whether it is finite."""
+    zero, size = m.number(0.0), m.abs_(u.high)
+    is_far = both(m.less_(*((zero, u.high) if is_positive else (u.high, zero))), m.less_(m.number(1.0), size))
+    total = m.total(u)
+    if total is not None:
+        is_far = both(is_far, m.less_(total, m.number(0.5)))
+    return is_far, m.less_(size, m.number(math.inf))
+
+
+def _beyond_one(m: Bounded, u: DoubleWord) -> Beyond:
+    """For a finite number that is not zero tanh and erf lie between 0 and 1, however near to 1; where u is known well."""
+    zero = m.number(0.0)
+    total = m.total(u)
+    known = node(
+        ops.AND,
+        (m.less_(m.abs_(u.high), m.number(math.inf)), m.less_(zero if total is None else total, m.abs_(u.high))),
+        None,
+        Format.BIT,
+    )
+    is_negative = m.less_(u.high, zero)
+    is_above, is_below = (node(ops.AND, (known, side), None, Format.BIT) for side in (is_negative, m.not_(is_negative)))
+    return Beyond(m.make(ops.COPY_SIGN, m.number(1.0), u.high), zero, is_above, is_below)
+
+
+def condition_within(function: Function, lies: Interval, farthest: float = math.inf) -> float:
+    """No less than the condition number of operands in an interval; infinite where that is not bounded. Those of more than
+    1,000 are of saturated rules: ``farthest`` is the one of a rule that reaches farther.
+    """
+    for interval, condition in function.conditions:
+        if condition > 1000 and farthest < math.inf:
+            condition = farthest
+        if lies.within(interval.low, interval.high):
+            size = lies.largest_magnitude
+            most = 2 * size * size + 2 if function.is_of_square else max(2.0, size + 1)
+            return min(condition, most)
+    return math.inf
+
+
+def _change(m: Bounded, function: Function, u: DoubleWord, error: Bound, lies: Interval) -> float | Expression:
+    """The relative error that the operand's makes, as a number; or the absolute error of the operand, to be magnified."""
+    if error.is_relative:
+        if function.is_logarithm:
+            return error.relative * SLACK
+        change = condition_within(function, lies, FARTHEST + 1 if m.of_doubles else math.inf) * error.relative * SLACK
+        if change <= m.useful:
+            return change
+    total = m.total(u)
+    assert total is not None
+    return total
+
+
+def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: DoubleWord) -> DoubleWord:
+    """The relative error of a power: y times that of x, and that of y times the logarithm of the power.
+
+    Numbers of float64 have logarithms below 760, so if one number bounds the relative error of y it is that many times
+    larger in the power, as far as this is one. Otherwise ``y e(x) / x + log(x) e(y)``.
+    """
+    base, x, y = x, m.renormalised(m.unscaled(x)), m.renormalised(m.unscaled(y))
+    doubt = either(x.error.doubt, y.error.doubt, x.error.vast, y.error.vast)
+    relative = own.relative
+    change: Expression | None = None
+    size, exponent = m.abs_(x.high), m.abs_(y.high)
+    if not x.error.is_exact:
+        if x.error.is_relative and y.error.is_exact and y.high.operation is ops.CONSTANT:
+            relative += abs(y.high.attribute) * x.error.relative * SLACK
+        elif x.error.is_relative:
+            change = m.mul_(exponent, m.number(x.error.relative * SLACK))
+        else:
+            total = m.total(x)
+            assert total is not None
+            change = m.mul_(exponent, m.div_(total, size))
+            doubt = either(doubt, m.doubt_of(m.compare(ops.LESS, x, m.wide(0.0))))
+    if not y.error.is_exact:
+        # Whether it is an odd integer, an integer or none decides about negative numbers and -0.
+        doubt = either(doubt, m.less_equal_(x.high, m.number(0.0)))
+        if y.error.is_relative:
+            relative += 760 * y.error.relative * SLACK
+        else:
+            total = m.total(y)
+            assert total is not None
+            doubt = either(doubt, m.doubt_of(m.compare(ops.LESS, y, m.wide(0.0))))
+            grown = m.mul_(total, _largest_logarithm(m, size))
+            change = grown if change is None else m.add_(change, grown)
+    if x.low is not None:  # an infinite power of 1 is 1, that of what is next to 1 is not
+        is_one, is_infinite = m.equal_(size, m.number(1.0)), m.equal_(exponent, m.number(math.inf))
+        doubt = either(doubt, both(both(is_one, is_infinite), m.not_(m.equal_(m.low_part(x), m.number(0.0)))))
+    if not relative <= LARGEST_OF_POWERS:
+        return replace(result, error=Bound(own.relative, doubt=m.always, nan=_nan_of_power(m, x, y)))
+    absolute = None
+    if change is not None:
+        doubt = either(doubt, m.not_less(change, m.number(2.0**-10)))
+        power = m.abs_(m.unscaled(replace(result, error=UNKNOWN)).high)
+        absolute = m.mul_(m.mul_(change, power), m.number(1.01))
+    if not m.extended and not (x.error.bits and x.error.bits <= 24):  # the rule takes subnormal numbers for normal ones
+        doubt = either(doubt, m.less_(size, m.number(m.smallest_normal)))
+    doubt = either(doubt, _out_of_range(m, base, x))
+    static = LOST if m.is_own else UNDERFLOW
+    error = Bound(relative, static, absolute, doubt, nan=_nan_of_power(m, x, y))
+    if m.follows_exactness and y.error.is_exact:
+        error = replace(error, keeps_sign=m.keeps_sign(x), beyond=_beside_one(m, x, y) if x.error.is_exact else None)
+        zero = m.is_zero(x)
+        if zero is not None:
+            zero = both(zero, m.less_(m.number(0.0), y.high))
+            result, error = _zero_where(m, zero, result), replace(error, exactly=zero)
+        whole = _whole_power(m, result, x, y) if x.error.is_exact else None
+        if whole is not None:
+            result = m.renormalised(result)
+            result = replace(result, low=m.select_(whole, m.number(0.0), m.low_part(result)))
+            error = replace(error, exactly=either(error.exactly, whole))
+    if m.follows_exactness and result.exponent is not None:
+        error = replace(error, vast=m.less_(m.number(VAST_POWER), result.exponent), vast_exponent=int(VAST_POWER) - 10)
+    return replace(result, error=error)
+
+
+def _out_of_range(m: Bounded, a: DoubleWord, unscaled: DoubleWord) -> Expression | None:
+    """The condition that float64 cannot hold a number without the power of two beside it."""
+    if not (m.of_doubles and m.is_long) or a.exponent is None:
+        return None
+    size, mantissa = m.abs_(unscaled.high), m.abs_(a.high)
+    in_range = both(m.less_equal_(m.number(m.smallest_normal), size), m.less_(size, m.number(math.inf)))
+    is_number = both(m.less_(m.number(0.0), mantissa), m.less_(mantissa, m.number(math.inf)))
+    return both(is_number, m.not_(in_range))
+
+
+def _whole_power(m: Bounded, result: DoubleWord, x: DoubleWord, y: DoubleWord) -> Expression | None:
+    """Where the whole power of a whole number, or of a power of two, is one of float64: the first word is nearest to it."""
+    if x.low is not None:
+        return None
+    size = m.abs_(m.unscaled(replace(result, error=UNKNOWN)).high)
+    has_power = both(m.equal_(y.high, m.round_even_(y.high)), m.equal_(m.low_part(y), m.number(0.0)))
+    is_whole = both(m.equal_(x.high, m.round_even_(x.high)), m.less_equal_(m.number(0.0), y.high))
+    is_whole = both(is_whole, both(m.less_equal_(m.number(1.0), size), m.less_(size, m.number(2.0**52))))
+    fraction = node(ops.AND, (m.bits_(x.high), m.whole((1 << 52) - 1)), None, m.integer)
+    is_power = node(ops.EQUAL, (fraction, m.whole(0)), None, Format.BIT)
+    is_power = both(is_power, both(m.less_(m.number(2.0**-900), size), m.less_(size, m.number(2.0**900))))
+    found = either(is_whole, is_power)
+    assert found is not None
+    return both(has_power, found)
+
+
+def _beside_one(m: Bounded, x: DoubleWord, y: DoubleWord) -> Beyond | None:
+    """Powers of positive numbers lie above 1 or below it, as near as they may be."""
+    if x.low is not None or y.low is not None:
+        return None
+    zero, one = m.number(0.0), m.number(1.0)
+    larger, smaller = m.less_(one, x.high), both(m.less_(zero, x.high), m.less_(x.high, one))
+    positive, negative = m.less_(zero, y.high), m.less_(y.high, zero)
+    above = either(both(larger, positive), both(smaller, negative))
+    below = either(both(larger, negative), both(smaller, positive))
+    assert above is not None
+    assert below is not None
+    return Beyond(one, zero, above, below)
+
+
+def _zero_where(m: Bounded, where: Expression, a: DoubleWord) -> DoubleWord:
+    """The number, or zero of its sign: an exponential underflows with a mantissa that is not zero."""
+    high, low = (
+        None if part is None else m.select_(where, m.mul_(part, m.number(0.0)), part) for part in (a.high, a.low)
+    )
+    assert high is not None
+    return replace(a, high=high, low=low, mantissa=a.stored | Interval.point(0.0))
+
+
+def _nan_of_power(m: Bounded, x: DoubleWord, y: DoubleWord) -> Expression | None:
+    """The condition that a finite negative number is raised to a power that is certainly no integer."""
+    if not (m.knows_nan and y.error.is_known):
+        return None
+    below = beyond_range.outside(m, x, below=0.0)
+    value = m.single(y)
+    nearest = m.make(ops.ROUND_EVEN, value)
+    if y.error.is_exact and y.low is None:
+        is_whole = m.equal_(value, nearest)
+    else:
+        total, margin = m.total(y), m.mul_(m.abs_(value), m.number(2.0**-52))
+        margin = margin if total is None else m.fma_(total, m.number(1 + 2.0**-30), margin)
+        is_whole = m.not_(m.less_(margin, m.abs_(m.sub_(value, nearest))))
+    where = except_where(both(m.less_(m.number(-math.inf), x.high), m.is_finite_(y.high)), is_whole)
+    where = except_where(where, y.error.doubt)
+    return None if below is None or where is None else both(below, where)
+
+
+def _largest_logarithm(m: Bounded, size: Expression) -> Expression:
+    """More than ``abs(log(size))``, of normal numbers: by the exponent."""
+    exponent = node(ops.SUBTRACT, (m.shift_right_(m.bits_(size), 52), m.whole(1023)), None, Format.I64)
+    return m.add_(m.abs_(node(ops.CONVERT, (exponent,), None, Format.F64)), m.number(1.0))
+
+
+def _of_atan2(m: Bounded, own: Bound, result: DoubleWord, y: DoubleWord, x: DoubleWord) -> DoubleWord:
+    """Relative errors add up, because abs(sin(a) cos(a)) is at most abs(a); absolute ones are divided by the distance."""
+    if m.of_doubles and not (y.exponent is None and x.exponent is None):
+        y, x, _ = m.with_common_exponent(y, x)
+    y, x = m.unscaled(y), m.unscaled(x)
+    doubt = either(x.error.doubt, y.error.doubt, x.error.vast, y.error.vast)
+    relative = own.relative + (x.error.relative + y.error.relative) * SLACK
+    absolute = None
+    if not (x.error.is_relative and y.error.is_relative):
+        parts = [m.total(a) for a in (x, y)]
+        both = m.add_(*(m.number(0.0) if part is None else part for part in parts))
+        a, b = m.abs_(x.high), m.abs_(y.high)
+        distance = m.select_(m.less_(a, b), b, a)
+        doubt = either(doubt, m.not_less(m.mul_(both, m.number(2.0**10)), distance))
+        doubt = either(doubt, m.doubt_of(m.compare(ops.LESS, x, m.wide(0.0))))
+        doubt = either(doubt, m.doubt_of(m.compare(ops.LESS, y, m.wide(0.0))))
+        absolute = m.mul_(m.div_(both, distance), m.number(1.01))
+    static = LOST if m.is_own else UNDERFLOW
+    return replace(result, error=Bound(relative, static, absolute, doubt, nan=beyond_range.of_nan(x, y)))
+
+
+def _of_remainder(m: Bounded, result: DoubleWord, x: DoubleWord, y: DoubleWord) -> Bound:
+    """Exact, of exact numbers of one word. It is a multiple of the last bit of y, or x."""
+    doubt = either(x.error.doubt, y.error.doubt, x.error.vast, y.error.vast)
+    bits = max(x.error.bits, y.error.bits) if x.error.bits and y.error.bits else None
+    nan = beyond_range.of_nothing(m, result, x, y) if m.knows_nan else None
+    return Bound(0.0, 0.0, None, doubt, bits, 0.0, min(x.error.largest, y.error.largest), nan=nan)
+
+
+OF_TWO: dict[str, Callable[..., DoubleWord]] = {"atan2": _of_atan2, "power": _of_power}
+
+assert NEXT_TO_NOTHING >= UNDERFLOW

@@ -1,0 +1,303 @@
+"""The result of lowering: primitive graphs with what goes in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ogive.common.dtypes import ELEMENT_TYPES, ElementType
+from ogive.graph import operations as ops
+from ogive.graph.expression import STORAGE, Expression, Format, node, python, varying, walk
+
+if TYPE_CHECKING:
+    from ogive.lowering.numerics.double_word import Arithmetic
+
+__all__ = [
+    "MASK",
+    "FastPath",
+    "Level",
+    "Number",
+    "Program",
+    "Reduction",
+    "Source",
+    "Stage",
+    "Summation",
+    "stored_operand",
+    "substituted",
+]
+
+
+#: The element type of a repair's last result: 1 where it could not decide.
+MASK = ELEMENT_TYPES["uint8"]
+
+Number = float | int
+
+
+class DecideRow(Protocol):
+    """Computes the results of one row with as many bits as they take."""
+
+    def __call__(
+        self, rows: Sequence[Sequence[Number]], parameters: Sequence[float], wanted: Sequence[int] | None = None, /
+    ) -> tuple[Sequence[Number], ...]:
+        """The results for a row of each operand: those at the ``wanted`` positions, all by default."""
+
+
+class Summation(Enum):
+    """How the numbers of a row are added up."""
+
+    IN_FLOAT64 = "in float64, and beside a sum of float64 what rounding lost of it"
+    UNCOMPENSATED = "in float64, without what rounding lost"
+    IN_PAIRS = (
+        "two and two in their own format, then in float64, without what rounding lost: of float64, and of float32 that is far from"
+        " infinite, and not negative or low words"
+    )
+    IN_FOURS = "the same of four and four"
+    IN_GROUPS = (
+        "in float64: first what the loop takes at a time, then those sums, and beside them what rounding lost. Targets"
+        " differ in its last bits, so it is for sums whose error a rounding test covers"
+    )
+    ROUGH = "in their own format, without what rounding lost: of magnitudes, of which a bound is made"
+    FROM_ONE = "in float32 from one on, and beside it what rounding lost, which is exact: of numbers from zero to one"
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Operations that make one number of a row."""
+
+    kind: str
+    """One of REDUCTIONS, or what goes with the one before it, of the same value: ``row_lost`` is the sum of the magnitudes
+    that both words of a sum lost, ``row_rest`` what a product has beside its leading word. Integers have ``whole_sum`` and the like.
+    """
+    value: Expression
+    """The reduced node."""
+    summation: Summation = Summation.IN_FLOAT64
+
+    @property
+    def lanes(self) -> int:
+        """How many partial results the loop carries. The order of a sum follows from it, and from nothing around it."""
+        return 8 if self.value.format.bits == 64 or self.kind == "row_first" else 16
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A pass over a row that reduces it to numbers."""
+
+    reductions: tuple[Reduction, ...]
+    kept: tuple[tuple[int, Expression], ...] = ()
+    """(operand, value): what is stored in a row of the kernel's own, because a later stage needs it too."""
+    repeats: bool = False
+    """Whether it uses the numbers that it finds, zeros at first, and runs until these stay the same."""
+
+    @property
+    def names(self) -> list[str]:
+        """Its reductions by name, and ``again`` where it repeats: what a kernel is told."""
+        return [*(reduction.kind for reduction in self.reductions), *(["again"] if self.repeats else [])]
+
+
+@dataclass(frozen=True)
+class FastPath:
+    """Fast path: shorter graphs of the same results, where no operand is large or NaN."""
+
+    magnitude: Expression
+    """The operand's bits without the sign: as unsigned integers, numbers are in order, and NaN is the largest.
+    Of several operands the largest."""
+    limit: Expression
+    """From which magnitude on the fast path is not taken. It may depend on parameters."""
+    results: tuple[Expression, ...]
+    most: float
+    """The limit, or what it is less than if it depends on parameters."""
+    undecided: Expression | None = None
+    """Where these results may be wrong; None: nowhere."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The formulas about real numbers that a program was made from, and the arithmetic that computes them."""
+
+    formulas: tuple[Expression, ...]
+    arithmetic: Arithmetic
+
+
+@dataclass(frozen=True)
+class Level:
+    """A later program of a chain. Elements that ask for it have it made."""
+
+    make: Callable[[], Program]
+    has_mask: bool = False
+    """Whether its last result says where enclosures have to decide: an uint8 that is 1 there. The last level of a chain has it
+    unless it decides all."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """Primitive graphs with what goes in and out: what one kernel computes."""
+
+    inputs: tuple[ElementType, ...]
+    outputs: tuple[ElementType, ...]
+    results: tuple[Expression, ...]
+    """One root per output, in the storage format of its element type."""
+    stages: tuple[Stage, ...] = ()
+    """The first computations of a row-wise program. Stages and results use what earlier stages have found."""
+    scratch: tuple[Format, ...] = ()
+    """The rows of the kernel's own; as operands they follow the outputs."""
+    parameter_count: int = 0
+    """How many scalar parameters a kernel gets at run time."""
+    fast_path: FastPath | None = None
+    """The fast path of most blocks of elements, with the same bits."""
+    row_operands: frozenset[int] = frozenset()
+    """The operands of a row-wise program that have one number a row: inputs, then outputs, as they are counted."""
+    source: Source | None = field(default=None, compare=False)
+    """None for integers, for rows and for fused programs."""
+    undecided: Expression | None = None
+    """A bit: where a result may not be the correctly rounded one, because the number that it is rounded from is nearer to
+    a rounding boundary than the bound of its error. None: nowhere."""
+    later: tuple[Level, ...] = field(default=(), compare=False)
+    """The rest of the chain: each level computes again what the one before leaves undecided. All but the last have the same results
+    and a test of their own. Programs that decide everything need none."""
+    first_levels: tuple[Program, ...] = ()
+    """The forms of a level before this program, in float32 or pairs of it, for targets that have its instructions. The second
+    form has shorter tables, of eight powers of two, for targets where longer ones take several instructions."""
+    decide: Callable[[Sequence[Number], Sequence[float]], tuple[Number, ...]] | None = field(
+        default=None, compare=False
+    )
+    """The results for the operands of one element and these parameters, with as many bits as they take. None for rows."""
+
+    decide_row: DecideRow | None = field(default=None, compare=False)
+    """The same for a row-wise program."""
+
+    is_tested: bool = field(default=False, compare=False)
+    """Whether the sums and products of a row-wise program have bounds of their error, and its results a rounding test."""
+
+    def level_before(self, **fields: Any) -> Program:
+        """A program with these fields in the place of this one's, whose undecided elements this one computes again."""
+        return replace(self, **fields, later=(Level(lambda: self), *self.later), first_levels=())
+
+    @property
+    def first(self) -> Program:
+        """The first program of the chain on a target with all instructions."""
+        return self.first_levels[0] if self.first_levels else self
+
+    @property
+    def chain(self) -> tuple[Program, ...]:
+        """The program and all later ones, which are made now."""
+        return (self, *(level.make() for level in self.later))
+
+    @property
+    def has_mask_at_end(self) -> bool:
+        """Whether enclosures decide what the last level leaves open."""
+        return bool(self.later) and self.later[-1].has_mask
+
+    @property
+    def usual(self) -> Program:
+        """The program with the results of its fast path alone: where that is not taken, elements are undecided."""
+        path = self.fast_path
+        if path is None:
+            return self
+        undecided = node(ops.LESS_EQUAL, (path.limit, path.magnitude), None, Format.BIT)
+        if path.undecided is not None:
+            undecided = node(ops.OR, (path.undecided, undecided), None, Format.BIT)
+        return replace(self, results=path.results, undecided=undecided, fast_path=None)
+
+    @property
+    def is_repair(self) -> bool:
+        """Whether this computes again what another program leaves undecided: its last result is a mask."""
+        return self.undecided is None and self.outputs[-1] is MASK and len(self.outputs) > 1
+
+    @property
+    def in_any_order(self) -> bool:
+        """Whether results are the same in whatever order a row's elements are added up and multiplied."""
+        kinds = {reduction.kind for stage in self.stages for reduction in stage.reductions}
+        return self.is_tested or kinds.isdisjoint({"row_sum", "row_product"})
+
+    @property
+    def marks_rows(self) -> bool:
+        """Whether it is said of whole rows that they are undecided: of results that a row has one of."""
+        results = range(len(self.inputs), len(self.inputs) + len(self.outputs))
+        undecided = self.undecided
+        return undecided is not None and self.row_operands.issuperset(results) and undecided not in varying([undecided])
+
+    @property
+    def tests(self) -> list[Expression]:
+        """The nodes that say where results are undecided."""
+        found = (self.undecided, None if self.fast_path is None else self.fast_path.undecided)
+        return [test for test in found if test is not None]
+
+    @property
+    def roots(self) -> tuple[Expression, ...]:
+        """The computed nodes, in all stages."""
+        reduced = [reduction.value for stage in self.stages for reduction in stage.reductions]
+        kept = [value for stage in self.stages for _, value in stage.kept]
+        undecided = () if self.undecided is None else (self.undecided,)
+        return (*reduced, *kept, *self.results, *undecided)
+
+    @property
+    def is_in_pairs(self) -> bool:
+        """Whether numbers are pairs of float32, which need tables in registers: so are all in float32 but those of 16 bits."""
+        return bool(self.tables) or any(t.bits != 16 for t in (*self.inputs, *self.outputs))
+
+    @property
+    def tables(self) -> list[tuple[float, ...]]:
+        """The tables whose numbers it takes."""
+        return [current.attribute for current in walk(*self.roots) if current.operation is ops.TABLE]
+
+    @property
+    def size(self) -> int:
+        """How many instructions an element takes."""
+        return sum(1 for current in varying(self.roots) if current.operands)
+
+    @property
+    def text(self) -> str:
+        """All that a kernel is made of, later levels included: equal texts are equal kernels on every target."""
+        types = [[kind.name for kind in side] for side in (self.inputs, self.outputs)]
+        passes = [
+            (stage.names, [r.summation.name for r in stage.reductions], [place for place, _ in stage.kept])
+            for stage in self.stages
+        ]
+        rows = (passes, [f.name for f in self.scratch], sorted(self.row_operands), self.in_any_order)
+        parts = [f"{types} {self.parameter_count} {rows}", *self._graphs]
+        for form in self.first_levels:
+            parts += form._graphs
+        if self.has_mask_at_end:
+            parts.append(self.later[0].make().text)
+        return "\n".join(parts)
+
+    @property
+    def _graphs(self) -> list[str]:
+        if self.fast_path is None:
+            return [python(*self.roots)]
+        fast = self.fast_path
+        test = () if fast.undecided is None else (fast.undecided,)
+        return [python(*self.roots), python(fast.magnitude, fast.limit, *fast.results, *test)]
+
+    @property
+    def digest(self) -> str:
+        """16 hexadecimal digits that tell this program's text from others."""
+        import hashlib  # it loads OpenSSL, and only measurements ask
+
+        return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+
+
+def stored_operand(leaf: Expression, types: tuple[ElementType, ...]) -> Expression:
+    """An operand of a formula as it lies in memory."""
+    return node(ops.INPUT, (), leaf.attribute, STORAGE[types[leaf.attribute].name])
+
+
+def substituted(
+    roots: Sequence[Expression], operands: Sequence[Expression], first: int, end: int
+) -> tuple[Expression, ...]:
+    """The graphs with ``operands`` in the place of their inputs, their parameters numbered ``first`` to ``end``."""
+    done: dict[Expression, Expression] = {}
+    for current in walk(*roots):
+        if current.operation == ops.INPUT:
+            done[current] = operands[current.attribute]
+        elif current.operation == ops.PARAMETER:
+            position, name = current.attribute
+            if first + position >= end:
+                raise ValueError(f"fuse: parameter {name} of a step is not bound")
+            done[current] = node(ops.PARAMETER, (), (first + position, name), current.format)
+        else:
+            inner = tuple(done[operand] for operand in current.operands)
+            done[current] = node(current.operation, inner, current.attribute, current.format)
+    return tuple(done[root] for root in roots)

@@ -1,0 +1,178 @@
+"""Results of 16 bits computed in float32, with a rounding test by integers.
+
+Among the numbers between two of bfloat16 a tie has the first of the 16 bits that bfloat16 lacks set, and no other. So the
+test is an addition and a comparison, and what it adds rounds the number, too: where it is decided, halves do not matter.
+Float16 has subnormal results that lack more bits: there both ends of the interval are rounded, and compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ogive.common.dtypes import ElementType
+from ogive.graph import operations as ops
+from ogive.graph.expression import STORAGE, Expression, Format, is_extreme, node, walk
+from ogive.lowering.cost import cost, with_undecided
+from ogive.lowering.identities import with_positive_parameters, without_sums
+from ogive.lowering.numerics.bound import Bound
+from ogive.lowering.numerics.double_word import DoubleWord
+from ogive.lowering.numerics.elementary.short_functions import short_rule
+from ogive.lowering.numerics.rounded_results import are_same, have_same_halves, is_near_tie, moved_by_half, upper_half
+from ogive.lowering.numerics.short import Short, TooShort
+from ogive.lowering.numerics.truths import either, except_where
+from ogive.lowering.tested import TestedReals
+
+__all__ = ["short_results"]
+
+#: Undecided results are repaired; the largest share that is worth it.
+LARGEST_SHARE = 0.02
+
+#: The bits that a format lacks of a float32.
+LACKING = {Format.BF16: 16, Format.F16: 13}
+
+#: Below this is no tie of float16.
+FIRST_TIE_OF_HALF = 2.0**-25
+
+#: The own errors of the end of an interval and of a bound computed in float32.
+ROUNDED = 2.0**-23
+WIDENED = 1 + 2.0**-16
+
+#: No number of float32 is near to one that is wrong by this.
+UNREACHABLE = 2.0**127
+
+#: The most that underflow may lose of an interval's end.
+SMALLEST = 2.0**-149
+
+
+def short_results(
+    roots: Sequence[Expression],
+    inputs: Sequence[ElementType],
+    outputs: Sequence[ElementType],
+    long: Sequence[Expression],
+) -> tuple[Short, list[Expression], tuple[Expression, ...], Expression | None] | None:
+    """The arithmetic, what it computes, the results and where they are undecided; None where float64 costs less, or has to compute them.
+
+    ``long`` is what float64 computes.
+    """
+    names = {t.name for t in outputs}
+    if len(names) != 1 or not names <= {"float16", "bfloat16"} or not {t.name for t in inputs} <= names:
+        return None
+    storage, products = STORAGE[outputs[0].name], without_sums(roots)
+    best, least = None, cost(long)
+    for computed, are_moderate in ((products, False), (with_positive_parameters(products), True)):
+        if are_moderate and all(current.operation is not ops.PARAMETER for current in walk(*roots)):
+            continue
+        m = Short(storage, are_moderate=are_moderate)
+        try:
+            results, undecided = ShortReals(m, tuple(inputs), Format.F32).tested(computed, outputs)
+        except TooShort:
+            continue
+        price = cost(with_undecided(results, undecided))
+        if price < least:
+            best, least = (m, computed, results, undecided), price
+    return best
+
+
+class ShortReals(TestedReals):
+    """Reals in float32, whose results of 16 bits come with a rounding test."""
+
+    m: Short
+
+    def tested(
+        self, roots: Sequence[Expression], outputs: Sequence[ElementType]
+    ) -> tuple[tuple[Expression, ...], Expression | None]:
+        results, undecided = super().tested(roots, outputs)
+        return results, either(undecided, self.m.immoderate)
+
+    def _parameter(self, root: Expression) -> DoubleWord:
+        found = super()._parameter(root)
+        return self.m.moderate(found) if self.m.are_moderate else found
+
+    def _function(self, root: Expression, operands: Sequence[DoubleWord]) -> DoubleWord:
+        if root.operation.returns_operand:
+            return super()._function(root, operands)
+        if len(operands) != 1:
+            raise TooShort(f"{root.operation.name} has no rule in float32")
+        return short_rule(self.m, root.operation, operands[0], is_result=False)
+
+    def result(self, root: Expression) -> DoubleWord:
+        """The number of a root: beyond float32 it is beyond 16 bits, too."""
+        operation = root.operation
+        if operation.is_elementary and operation.lowering is not None and not operation.returns_operand:
+            return short_rule(self.m, operation, self.number(root.operands[0]), is_result=True)
+        return self.number(root)
+
+    def _tested(self, root: Expression, output: ElementType) -> tuple[Expression, Expression | None]:
+        """A result: what a choice chooses is chosen before it is rounded, so that there is one test."""
+        if root.format is Format.TRUTH or output.is_integer:
+            raise TooShort("a result that is no number")
+        storage = STORAGE[output.name]
+        number = self.result(root)
+        error = number.error
+        if not error.is_known:
+            raise TooShort("a number without a bound")
+        value = self._canonical(root, number.high)
+        if error.is_exact or self._is_sum_of_exact(root, storage):
+            return node(ops.CONVERT, (value,), None, storage), error.doubt
+        if any(self._is_sum_of_exact(chosen, storage) for chosen in walk(root, operands=self._chosen_among)):
+            raise TooShort("a choice of sums, of which every other one may be a tie")
+        if 2 * error.relative * 2.0**24 > LARGEST_SHARE * (1 << LACKING[storage]):
+            raise TooShort("too many results would be undecided")
+        if storage is Format.F16 and error.absolute is None:
+            return self._half_of_both_ends(root, value, error)
+        if error.absolute is not None:
+            undecided = except_where(self._is_between_ties(number, error, storage), error.exactly)
+            is_wide = storage is Format.BF16  # which is no tie where it is decided, but perhaps zero
+            result = upper_half(moved_by_half(value, 0)) if is_wide else node(ops.CONVERT, (value,), None, storage)
+            return result, either(undecided, error.doubt)
+        reach = math.ceil(error.relative * 2.0**24 + error.static / SMALLEST) - 1
+        if 2 * reach > LARGEST_SHARE * (1 << LACKING[storage]):
+            raise TooShort("what underflow loses is more than the smallest numbers")
+        if error.static and not self._keeps_signs(root):
+            raise TooShort("the sign of a number near zero is not known")
+        moved = moved_by_half(value, reach)
+        return upper_half(moved), either(is_near_tie(moved, reach), error.doubt)
+
+    def _half_of_both_ends(
+        self, root: Expression, value: Expression, error: Bound
+    ) -> tuple[Expression, Expression | None]:
+        """A number with a relative bound as float16, of the upper end of its interval, and whether the lower end is another.
+
+        Ends are products, which are rounded, too. A static bound counts beside the first tie. Smaller numbers are zeros, and
+        have their sign.
+        """
+        beside_a_tie = error.relative + error.static / FIRST_TIE_OF_HALF + 2.0**-24
+        reach = math.ceil(beside_a_tie * WIDENED * 2.0**23) * 2.0**-23  # 1 - reach and 1 + reach are numbers of float32
+        if reach > LARGEST_SHARE * 2.0**-12:
+            raise TooShort("what underflow loses is more than the smallest numbers")
+        if error.static and not self._keeps_signs(root):
+            raise TooShort("the sign of a number near zero is not known")
+        m = self.m
+        ends = (m.mul_(value, m.number(end)) for end in (1 - reach, 1 + reach))
+        lower, upper = (node(ops.CONVERT, (end,), None, Format.F16) for end in ends)
+        return upper, either(m.not_(are_same(lower, upper)), error.doubt)
+
+    def _keeps_signs(self, root: Expression) -> bool:
+        """Whether all that a choice may come to has the sign of the exact number."""
+        m = self.m
+        for current in walk(root, operands=self._chosen_among):
+            number = self.result(current)
+            if is_extreme(current) and not any(n.operation is ops.CONSTANT for n in current.operands[1:]):
+                return False  # of 0 and of what is nearly that the wrong one may be chosen: which has another sign?
+            if current.operation != ops.SELECT and number.error.static and m.keeps_sign(number) is not m.always:
+                return False
+        return True
+
+    def _is_between_ties(self, number: DoubleWord, error: Bound, storage: Format) -> Expression:
+        """Whether the ends of the interval that a number lies in do not round alike: of one whose bound runs beside it."""
+        m = self.m
+        assert error.absolute is not None
+        reach = m.fma_(error.absolute, m.number(WIDENED), m.number(error.static * WIDENED + 2 * SMALLEST))
+        reach = m.fma_(m.abs_(number.high), m.number(error.relative * WIDENED + ROUNDED), reach)
+        # Next to an infinite operand the bound is infinite or NaN, and an infinite result is the right one.
+        reach = m.select_(m.less_(reach, m.number(UNREACHABLE)), reach, m.number(UNREACHABLE))
+        ends = (m.sub_(number.high, reach), m.add_(number.high, reach))
+        if storage is Format.BF16:
+            return m.not_(have_same_halves(*(moved_by_half(end, 0) for end in ends)))
+        return m.not_(are_same(*(node(ops.CONVERT, (end,), None, storage) for end in ends)))

@@ -1,0 +1,284 @@
+"""Results of float64 with the rounding test: both ends of the interval that a number lies in round alike, or it is undecided.
+
+The first level computes in words (elementary/words.py), whose bounds leave so few elements open. In the second, which
+repairs them, powers of two are kept apart from the operands on: nothing overflows or underflows on the way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import reduce
+
+from ogive.common.dtypes import ElementType
+from ogive.graph import elementary_functions as functions
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Format, Operation, is_extreme, node, walk
+from ogive.lowering.numerics.bounded import UNSEEN, Bounded
+from ogive.lowering.numerics.double_word import DoubleWord
+from ogive.lowering.numerics.elementary.error_function import TWO_OVER_ROOT_PI
+from ogive.lowering.numerics.elementary.propagation import bounded, rule_of
+from ogive.lowering.numerics.interval import EVERYTHING, Interval
+from ogive.lowering.numerics.rounded_results import to_subnormal
+from ogive.lowering.numerics.truths import both, either, except_where, nowhere
+from ogive.lowering.tested import ROUNDED_TWICE, TestedReals
+from ogive.lowering.untested_elements import UntestedElements
+
+__all__ = ["TestedDoubles"]
+
+#: So near to zero f(u) is u, but for this share of it.
+LINEAR = 2.0**-110
+
+#: The second word of a number that is no smaller is good to 2**-68 of the number.
+SMALL = 2.0**-1005
+
+#: Up to which power of two a constant is multiplied as it is.
+MODERATE_POWER = 64
+
+#: The operations of IEEE 754 that round.
+ARITHMETIC = frozenset({ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.DIVIDE, ops.SQUARE_ROOT})
+
+
+class TestedDoubles(TestedReals, UntestedElements):
+    """Elements of float64: rounded as without a test, and tested by the bound of what was rounded."""
+
+    follows_signs = False
+
+    def __init__(self, arithmetic: Bounded, inputs: tuple[ElementType, ...], parameters: Format) -> None:
+        super().__init__(arithmetic, inputs, parameters)
+        self.small = 0.0
+        """Results that are tested may have lost bits if they are smaller than this."""
+
+    # ---- results
+
+    def _tested(self, root: Expression, output: ElementType) -> tuple[Expression, Expression | None]:
+        self.small = 0.0
+        value, undecided = super()._tested(root, output)
+        if self.small:
+            m, size = self.m, self.m.abs_(self._about(root, value))
+            is_zero = m.equal_(size, m.number(0.0))
+            some = either(*(m.equal_(self.number(n).high, m.number(0.0)) for n in self._operands(root)))
+            if self._has_factors(root) and some is not None:  # a product with a tiny number may be zero on the way
+                is_zero = both(is_zero, some)
+            is_small = except_where(m.less_(size, m.number(self.small)), is_zero)
+            undecided = either(undecided, is_small)
+        return value, undecided
+
+    def _condition(self, root: Expression) -> Expression:
+        """Between a number and a constant the rounded numbers choose, which is shorter."""
+        chosen = self._choice_after_rounding(root)
+        return super()._condition(root) if chosen is None else chosen
+
+    def _doubt_of_choice(self, root: Expression, condition: Expression) -> Expression | None:
+        """The larger one of two that nearly agree is right to float64, whichever."""
+        return None if is_extreme(root) else super()._doubt_of_choice(root, condition)
+
+    def _tested_float(self, root: Expression, storage: Format) -> tuple[Expression, Expression | None]:
+        """A number rounded to float64, and where that is undecided."""
+        m, value = self.m, self.finish(root)
+        if self._is_one_operation(root):
+            return value, None
+        number = self._with_bound(root)
+        error = number.error
+        if root.operation in ARITHMETIC and self._splits_operands:
+            value = m.single(number)
+        if not error.is_known or error.doubt is m.always:
+            return value, m.always  # no rule has a bound of it
+        doubt = error.doubt
+        if self._loses_bits_of_small(root, number):
+            unseen = error.static if error.static <= UNSEEN else 0.0  # what is more is a part of the reach
+            self.small = max(self.small, SMALL, unseen * 2.0**62)
+            doubt = either(doubt, self._zero_without_sign(root, number, value))
+        reach = error.absolute
+        if reach is not None and reach.operation is ops.CONSTANT and reach.attribute <= UNSEEN:
+            reach = None
+        if error.static > UNSEEN:
+            static = m.number(error.static)
+            static = static if number.exponent is None else m.scale_(static, m.neg_(number.exponent))
+            reach = static if reach is None else m.add_(reach, static)
+        share = error.relative + ROUNDED_TWICE
+        is_tiny = None
+        if number.exponent is not None:
+            is_tiny = m.less_(m.abs_(value), m.number(2.0**-1021))
+            if self._splits_operands:
+                value = m.select_(is_tiny, to_subnormal(m, number), value)
+            elif not (reach is None and error.relative == 0) or self._has_factors(root):
+                doubt = either(doubt, is_tiny)  # it may have lost bits on the way
+        if reach is None and error.relative == 0:
+            return value, doubt
+        magnitude = m.abs_(number.high)
+        reach = (
+            m.mul_(magnitude, m.number(share))
+            if reach is None
+            else m.fma_(magnitude, m.number(share), m.mul_(reach, m.number(1.01)))
+        )
+        low = m.number(0.0) if number.low is None else number.low if number.is_normal else m.low_part(number)
+        lows = m.sub_(low, reach), m.add_(low, reach)
+        ends = [m.add_(number.high, end) for end in lows]
+        differ = m.not_(m.equal_(*ends))
+        if is_tiny is not None and self._splits_operands:
+            tiny_ends = [to_subnormal(m, replace(number, low=end, is_normal=False)) for end in lows]
+            crosses = both(m.less_equal_(ends[0], m.number(0.0)), m.less_equal_(m.number(0.0), ends[1]))
+            crosses = except_where(crosses, m.keeps_sign(number)) or crosses
+            differ_if_tiny = node(ops.OR, (m.not_(m.equal_(*tiny_ends)), crosses), None, Format.BIT)
+            differ = m.select_(is_tiny, differ_if_tiny, differ)
+        if self._splits_operands:  # the ends of an infinite number are NaN, but it is right where nothing is in doubt
+            differ = except_where(differ, m.equal_(magnitude, m.number(math.inf))) or nowhere()
+        undecided = either(except_where(differ, error.exactly if m.follows_exactness else None), doubt)
+        return value, except_where(undecided, either(error.nan, self._nan_of_nan(root, value)))
+
+    def _nan_of_nan(self, root: Expression, value: Expression) -> Expression | None:
+        """Where a result is NaN, and so is an operand: arithmetic keeps it, which the last level does not ask either."""
+        if not self._splits_operands:
+            return None
+        m = self.m
+        operands = (self.number(n).high for n in self._operands(root) if self.inputs[n.attribute].is_float)
+        return both(m.not_(m.equal_(value, value)), either(*(m.not_(m.equal_(x, x)) for x in operands)) or nowhere())
+
+    def _zero_without_sign(self, root: Expression, number: DoubleWord, value: Expression) -> Expression | None:
+        """Where a result is zero and nobody knows its sign: both terms of a sum may have underflowed.
+
+        The zero that operands make which are all zero has the sign that IEEE 754 gives it; arrays have many of them.
+        """
+        m, kept = self.m, self.m.keeps_sign(number, of_zeros=True)
+        operands = [n for n in self._operands(root) if self.inputs[n.attribute].is_float]
+        if kept is m.always or not operands:
+            return None
+        are_zero = reduce(both, (m.equal_(self.number(n).high, m.number(0.0)) for n in operands))
+        return except_where(m.equal_(value, m.number(0.0)), either(kept, are_zero))
+
+    def _about(self, root: Expression, value: Expression) -> Expression:
+        """A result before its rounding, of whose size more is known, or the result: how large one of them is, is the other."""
+        if root.operation not in (ops.MULTIPLY, ops.DIVIDE, ops.SQUARE_ROOT, ops.NEGATE):
+            return value
+        number = self.number(root)
+        return value if number.exponent is not None else number.high
+
+    def _operands(self, root: Expression) -> list[Expression]:
+        return [n for n in walk(root) if n.operation == ops.INPUT]
+
+    def _has_factors(self, root: Expression) -> bool:
+        """Whether a product of operands may underflow to zero."""
+        return len(self._operands(root)) > 1
+
+    def _loses_bits_of_small(self, root: Expression, number: DoubleWord) -> bool:
+        """Whether small results have lost bits of the second word, or all."""
+        if self._splits_operands or number.low is None or number.exponent is not None:
+            return False
+        if root.operation.is_linear_at_zero and self.number(root.operands[0]).is_exact:
+            return False  # it returns its operand
+        return number.interval.smallest_magnitude < SMALL
+
+    def _with_bound(self, root: Expression) -> DoubleWord:
+        """The number of a root; that it overflows is no doubt of a result."""
+        operation = root.operation
+        if operation.is_elementary and operation.lowering is not None and not operation.returns_operand:
+            return bounded(operation, is_result=True)(self.m, *map(self.number, root.operands))
+        if operation not in ARITHMETIC:
+            return self.number(root)
+        self.m.overflow_is_known = True
+        number = self._operated(root)
+        self.m.overflow_is_known = False
+        return number
+
+    def _is_one_operation(self, root: Expression) -> bool:
+        """Whether a result of float64 is one operation of IEEE 754 on exact numbers (`UntestedElements._finished`)."""
+        operands, operation = root.operands, root.operation
+        if operation in (ops.NEGATE, ops.ABSOLUTE):
+            return self._is_one_operation(operands[0])
+        if operation in ARITHMETIC:
+            numbers = list(map(self.number, operands))
+            if all(map(_is_certain, numbers)):
+                return True
+            if operation in (ops.ADD, ops.SUBTRACT):
+                for product, other in (operands, operands[::-1]):
+                    if product.operation is ops.MULTIPLY:
+                        parts = [self.number(n) for n in (*product.operands, other)]
+                        if all(map(_is_certain, parts)):
+                            return True
+            return False
+        return _is_certain(self.number(root))
+
+    # ---- numbers
+
+    def _number(self, root: Expression) -> DoubleWord:
+        if root.operation in ARITHMETIC and self._splits_operands:
+            return self._operated(root)
+        if root.operation == ops.CONSTANT and isinstance(root.attribute, Fraction) and self._splits_operands:
+            return self._constant(root.attribute)
+        number = super()._number(root)
+        if root.operation == ops.MULTIPLY and root.operands[0] is root.operands[1]:
+            return replace(number, interval=Interval(max(number.interval.low, 0.0), max(number.interval.high, 0.0)))
+        return number
+
+    def _operated(self, root: Expression) -> DoubleWord:
+        """A sum, product, quotient or root."""
+        m, operation = self.m, root.operation
+        numbers = list(map(self.number, root.operands))
+        if self._splits_operands and operation in (ops.ADD, ops.SUBTRACT):
+            a, b = numbers
+            return m.sum_of_scaled(a, b if operation == ops.ADD else m.negate(b))
+        if self._splits_operands and operation in (ops.MULTIPLY, ops.DIVIDE):
+            numbers = list(map(m.with_moderate_size, numbers))
+        found: DoubleWord = getattr(m, operation)(*numbers)
+        return found
+
+    def _function(self, root: Expression, operands: Sequence[DoubleWord]) -> DoubleWord:
+        """Functions multiply the powers of two of their operands in; near zero the result keeps them instead."""
+        m, found = self.m, super()._function(root, operands)
+        if root.operation is functions.LOG1P and self._splits_operands and operands[0].interval.high > 1 / LINEAR:
+            # The one is next to nothing beside what may be too large for a number without an exponent.
+            logarithm = rule_of(m, functions.LOG)(m, *operands)
+            error = replace(logarithm.error, relative=logarithm.error.relative + LINEAR)
+            is_vast = m.less_(m.number(1 / LINEAR), m.unscaled(operands[0]).high)
+            found = m.select(is_vast, replace(logarithm, error=error), found)
+        near = self._near_zero(root.operation, operands) if self._splits_operands else None
+        if near is None or near.exponent is None:
+            return found
+        is_tiny = m.less_(m.abs_(m.unscaled(near).high), m.number(LINEAR))
+        if root.operation is functions.ATAN2:
+            is_tiny = both(is_tiny, m.less_(m.number(0.0), operands[1].high))
+        error = m.error_of_mantissa(near)
+        # The operand may be exact; the function is so at zero alone.
+        near = replace(near, error=replace(error, relative=error.relative + LINEAR, exactly=m.is_zero(near)))
+        found = replace(found, error=m.error_of_mantissa(replace(found, mantissa=found.stored)))
+        return replace(m.select(is_tiny, near, found), interval=found.interval)
+
+    def _near_zero(self, operation: Operation, operands: Sequence[DoubleWord]) -> DoubleWord | None:
+        """The result of a function where that is next to nothing, but for a share `LINEAR`."""
+        if operation.is_linear_at_zero:
+            return operands[0]
+        if operation is functions.ERF:
+            return self.m.multiply(operands[0], self.m.wide(TWO_OVER_ROOT_PI))
+        if operation is functions.ERFINV:
+            return self.m.divide(operands[0], self.m.wide(TWO_OVER_ROOT_PI))
+        if operation is functions.LOG_NDTR:  # where the upper tail is next to nothing
+            return self.m.negate(rule_of(self.m, functions.NORMAL_TAIL)(self.m, *operands))
+        return self.m.divide(*operands) if operation is functions.ATAN2 else None
+
+    @property
+    def _splits_operands(self) -> bool:
+        """Whether powers of two are kept apart from the first: nothing leaves the range on the way, whatever it is."""
+        return self.m.of_doubles and self.m.is_long
+
+    def _input(self, root: Expression) -> DoubleWord:
+        number = super()._input(root)
+        if not self._splits_operands or self.inputs[root.attribute].name != "float64":
+            return number
+        return self.m.with_exponent(number)
+
+    def _constant(self, value: Fraction) -> DoubleWord:
+        """A constant with its power of two kept apart, where that is large."""
+        m, power = self.m, value.numerator.bit_length() - value.denominator.bit_length()
+        if abs(power) < MODERATE_POWER:
+            return m.wide(value)
+        number = m.wide(value / Fraction(2) ** power)
+        interval = Interval.around(float(value)) if abs(power) < m.bias else EVERYTHING
+        return replace(number, exponent=m.number(float(power)), interval=interval, mantissa=number.interval)
+
+
+def _is_certain(number: DoubleWord) -> bool:
+    """Whether this is the exact number, in one word."""
+    return number.is_exact and number.error.is_exact and number.error.doubt is None
