@@ -19,7 +19,7 @@ FILE = ROOT / "accuracy" / "compositions.csv"
 
 
 class Row(NamedTuple):
-    """What a run has judged in one type by the code of one target."""
+    """The counts of a run in one type, by the code of one target."""
 
     commit: str
     type: str
