@@ -8,7 +8,7 @@ from google.protobuf.message import DecodeError
 import ogive.onnx
 from ogive.common import forking
 from ogive.errors import ModelError
-from ogive.onnx import loading, model, tracing
+from ogive.onnx import model, reading, tracing
 from tests.onnx.models import text_model
 
 TRANSPOSED = text_model("""t (float[2, 3] x) => (float[3, 2] y) { y = Transpose(x) }""")
@@ -30,13 +30,13 @@ def test_messages_that_cannot_be_copied(monkeypatch, error):
 
 
 def test_a_file_without_memory_is_not_called_damaged(monkeypatch):
-    monkeypatch.setattr(loading, "ModelProto", lambda: type("M", (), {"ParseFromString": raising(NO_ROOM)})())
+    monkeypatch.setattr(reading, "ModelProto", lambda: type("M", (), {"ParseFromString": raising(NO_ROOM)})())
     with pytest.raises(MemoryError, match="memory"):
-        loading._parsed(b"", "model")
+        reading._parsed(b"", "model")
     damaged = DecodeError("Error parsing message with type 'onnx.ModelProto'")
-    monkeypatch.setattr(loading, "ModelProto", lambda: type("M", (), {"ParseFromString": raising(damaged)})())
+    monkeypatch.setattr(reading, "ModelProto", lambda: type("M", (), {"ParseFromString": raising(damaged)})())
     with pytest.raises(ModelError, match="damaged"):
-        loading._parsed(b"", "model")
+        reading._parsed(b"", "model")
 
 
 def test_a_lock_without_memory(monkeypatch):

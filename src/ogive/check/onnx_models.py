@@ -16,7 +16,7 @@ from ogive.check.findings import Finding, KnownTensor, level_named, lowest_level
 from ogive.check.mapping import NO_OPERATOR, Counterpart, candidates, outside
 from ogive.directml.data import DATA_TYPES, facts
 from ogive.onnx.inference import infer_shapes
-from ogive.onnx.loading import read_model
+from ogive.onnx.reading import read_model
 
 __all__ = ["check_onnx"]
 

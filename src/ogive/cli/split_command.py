@@ -29,7 +29,7 @@ def command(model: Path, output: Path | None, as_json: bool) -> int:
     status 1 if Ogive does not compute the whole model.
     """
     from ogive.onnx import split
-    from ogive.onnx.loading import grouped
+    from ogive.onnx.refusals import grouped
 
     parts = split(model)
     files = [f"{i}-{'ogive' if part.is_ogive else 'rest'}.onnx" for i, part in enumerate(parts)]

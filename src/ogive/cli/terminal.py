@@ -301,7 +301,8 @@ class ModelCommand(click.Command):
 
 def _onnx_rows(path: Path) -> list[tuple[str, str]]:
     from ogive.onnx import load
-    from ogive.onnx.loading import interface, read_model
+    from ogive.onnx.declarations import interface
+    from ogive.onnx.reading import read_model
 
     needs_partial = False
     try:

@@ -19,11 +19,13 @@ from ogive.onnx.arguments import check_order, checked_inputs, named
 from ogive.onnx.checked_graph import CheckedGraph, ValueInfo
 from ogive.onnx.delivery import Delivery
 from ogive.onnx.files import About, Home, about_model
+from ogive.onnx.function_calls import MOST_EXPANDED_NODES
 from ogive.onnx.lazy import map_blocks
-from ogive.onnx.loading import MOST_EXPANDED_NODES, graph_of, memory_for_messages, read_model, without_data
+from ogive.onnx.loading import graph_of
 from ogive.onnx.on_device import DeviceRunner
 from ogive.onnx.outline import outline
 from ogive.onnx.partition import Computes, PartialModel
+from ogive.onnx.reading import memory_for_messages, read_model, without_data
 from ogive.onnx.runner import Ran, Runner
 from ogive.runtime.free_memory import available_memory
 

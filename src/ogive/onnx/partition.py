@@ -10,7 +10,7 @@ import numpy as np
 from onnx import ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
 
 from ogive.errors import ArgumentError, MissingPackageError, described, message
-from ogive.onnx import loading
+from ogive.onnx import declarations, loading, reading
 from ogive.onnx.arguments import check_order, checked_inputs, named
 from ogive.onnx.data_types import proto_of_type
 from ogive.onnx.files import Home, about_model
@@ -59,13 +59,13 @@ def split(source: Any) -> tuple[Part, ...]:
 
     Raises ModelError for a model that is damaged or contradicts itself.
     """
-    return _split(*loading.read_whole_model(source))
+    return _split(*reading.read_whole_model(source))
 
 
 def _split(model: ModelProto, home: Home | None, subject: str) -> tuple[Part, ...]:
     found = loading.survey(model, home, subject)
     types = {name: helper.make_value_info(name, proto_of_type(kind)) for name, kind in found.types.items()}
-    types.update(loading.inferred_types(model))  # these have shapes as well
+    types.update(declarations.inferred_types(model))  # these have shapes as well
     outputs = {info.name for info in model.graph.output}
     nodes = model.graph.node
     copied = {
@@ -235,13 +235,13 @@ class PartialModel:
             raise ArgumentError(
                 message("ogive.onnx.load", what, "True, or a function from a model to what computes it")
             )
-        model, home, self._name = loading.read_whole_model(source)
+        model, home, self._name = reading.read_whole_model(source)
         self.parts = _split(model, home, self._name)
         """The parts, in the order in which they run."""
         self.about = about_model(model)
         """The facts that the model says of itself, as `Model.about`."""
         initialisers = {tensor.name: tensor for tensor in model.graph.initializer}
-        self.inputs, self.outputs = loading.interface(model, self._name)
+        self.inputs, self.outputs = declarations.interface(model, self._name)
         """The inputs and outputs of the model: name, type, shape, and whether it must be given."""
         outputs = {info.name for info in self.outputs}
         self._constants = {

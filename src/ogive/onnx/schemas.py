@@ -10,7 +10,7 @@ import onnx.defs
 from onnx import AttributeProto, NodeProto, helper
 from onnx.defs import OpSchema
 
-from ogive.errors import ModelError, UnsupportedError, message
+from ogive.errors import ModelError, UnsupportedError, message, suggestion
 from ogive.onnx.files import Home
 from ogive.onnx.tensors import array_from
 
@@ -255,3 +255,18 @@ def check_output(schema: OpSchema, position: int, kind: str, label: str) -> None
     if kind not in formal.types and not (schema.name == "LayerNormalization" and position):  # it looks at stash_type
         what = f"its output {formal.name} would be {kind}"
         raise ModelError(message(label, what, ", ".join(sorted(formal.types))))
+
+
+def nearest(operator: str, opset: int) -> str:
+    """The likely meaning of an operator that an opset does not have: another opset has it, or another name is near."""
+    versions = [
+        schema for schema in onnx.defs.get_all_schemas_with_history() if schema.name == operator and not schema.domain
+    ]
+    if not versions:
+        known = {schema.name for schema in onnx.defs.get_all_schemas()}
+        return suggestion(operator, sorted(known), "Check its name, and its domain")
+    first = min(schema.since_version for schema in versions)
+    if first > opset:
+        return f"ONNX has it from opset {first} on: raise the model's opset_import to it"
+    last = max(schema.since_version for schema in versions if schema.deprecated) - 1
+    return f"ONNX has it up to opset {last}: lower the model's opset_import, or write what newer opsets have"

@@ -19,7 +19,7 @@ from onnx import ModelProto, NodeProto, helper, numpy_helper
 from ogive.common.contracts import checked
 from ogive.errors import ArgumentError, OgiveError, message
 from ogive.onnx.inference import infer_shapes
-from ogive.onnx.loading import read_whole_model
+from ogive.onnx.reading import read_whole_model
 from ogive.onnxruntime.custom_operators import DOMAIN, build
 from ogive.onnxruntime.node_groups import ModelWiring, NodeGroup, find_groups, without
 from ogive.onnxruntime.session_races import GroupReport, OptimizationReport, Race, Sessions, imported

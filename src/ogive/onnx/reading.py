@@ -1,0 +1,161 @@
+"""From a file, bytes or a ModelProto to a model whose nodes are in order, and whose text is text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from onnx import ModelProto, TensorProto
+
+from ogive.errors import ArgumentError, ModelError, described, message
+from ogive.onnx.files import Home, opened
+from ogive.onnx.node_order import in_order
+from ogive.onnx.tensors import take_in
+
+__all__ = ["WANTED", "check_text", "memory_for_messages", "read_model", "read_whole_model", "without_data"]
+
+#: The form that a file has to have.
+WANTED = "what onnx.save writes"
+
+
+def read_model(source: str | os.PathLike[str] | bytes | ModelProto) -> tuple[ModelProto, Home | None, str]:
+    """The model, where its data may lie, and how messages call it. A negative size of an axis, or one named "?", is any size.
+
+    Nodes that are not in order are sorted.
+    """
+    if isinstance(source, ModelProto):
+        return in_order(_with_open_sizes(source)), None, "model"
+    if isinstance(source, bytes | bytearray | memoryview):
+        return in_order(_with_open_sizes(_parsed(bytes(source), "model"))), None, "model"
+    if not isinstance(source, str | os.PathLike):
+        raise ArgumentError(
+            message("ogive.onnx.load", f"the model is {described(source)}", "a path, bytes, an onnx.ModelProto")
+        )
+    path = Path(source)
+    found = opened(path)
+    if found is None:
+        raise ModelError(message(str(path), "it is not a regular file", "files on disk"))
+    with found[0] as file:
+        data = file.read()
+    return in_order(_with_open_sizes(_parsed(data, path.name))), Home.of(path), path.name
+
+
+def read_whole_model(source: str | os.PathLike[str] | bytes | ModelProto) -> tuple[ModelProto, Home | None, str]:
+    """The model as `read_model` returns it, with the data that lies in other files in the model itself."""
+    model, home, subject = read_model(source)
+    for tensor in _tensors(model.graph):
+        if tensor.data_location == TensorProto.EXTERNAL:
+            take_in(tensor, home, f"initialiser {tensor.name!r}")
+    return model, home, subject
+
+
+def _tensors(graph: onnx.GraphProto) -> Iterator[TensorProto]:
+    """The tensors of a graph and of the graphs inside of it."""
+    graphs = [graph]
+    while graphs:
+        graph = graphs.pop()
+        yield from graph.initializer
+        for node in graph.node:
+            for attribute in node.attribute:
+                yield from (*((attribute.t,) if attribute.HasField("t") else ()), *attribute.tensors)
+                graphs += [*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs]
+
+
+def _with_open_sizes(model: ModelProto) -> ModelProto:
+    """The model without negative sizes of axes, and sizes named "?", by which older exporters mean any size."""
+    if not any(map(_is_open, _declared_axes(model.graph))):
+        return model
+    changed = ModelProto()
+    changed.CopyFrom(model)
+    for dim in _declared_axes(changed.graph):
+        if _is_open(dim):
+            dim.ClearField("value")
+    return changed
+
+
+def _is_open(dim: Any) -> bool:
+    return bool(dim.dim_value < 0 or dim.dim_param == "?")
+
+
+def _declared_axes(graph: onnx.GraphProto) -> Iterator[Any]:
+    """The axes that a graph and the graphs inside of it declare."""
+    graphs = [graph]
+    while graphs:
+        graph = graphs.pop()
+        for info in (*graph.input, *graph.output, *graph.value_info):
+            yield from _axes_of(info.type)
+        for node in graph.node:
+            for attribute in node.attribute:
+                graphs += [*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs]
+
+
+def _axes_of(kind: Any) -> Iterator[Any]:
+    while True:
+        field = kind.WhichOneof("value")
+        if field in ("tensor_type", "sparse_tensor_type"):
+            yield from getattr(kind, field).shape.dim
+        if field not in ("sequence_type", "optional_type", "map_type"):
+            return
+        inner = getattr(kind, field)
+        kind = inner.value_type if field == "map_type" else inner.elem_type
+
+
+def check_text(model: ModelProto, subject: str) -> None:
+    """Refuse names that are not UTF-8, which protobuf hands over as bytes."""
+    waiting: list[Any] = [model]
+    while waiting:
+        current = waiting.pop()
+        for declared, value in current.ListFields():
+            if declared.type == declared.TYPE_STRING:
+                for text in (value,) if isinstance(value, str | bytes) else value:
+                    if isinstance(text, bytes):
+                        what = f"a {declared.name} in a {current.DESCRIPTOR.name} is not UTF-8: {text[:60]!r}"
+                        raise ModelError(message(subject, what, "text in UTF-8"))
+            elif declared.type == declared.TYPE_MESSAGE:
+                waiting.extend((value,) if hasattr(value, "ListFields") else value)
+
+
+@contextmanager
+def memory_for_messages() -> Iterator[None]:
+    """Raise MemoryError where protobuf has no memory, which it calls a damaged message, or nothing at all."""
+    try:
+        yield
+    except (DecodeError, SystemError) as error:
+        if isinstance(error, SystemError) or "alloc failed" in str(error):
+            raise MemoryError("there is no memory for a message of protobuf") from error
+        raise
+
+
+def _parsed(data: bytes, subject: str) -> ModelProto:
+    model = ModelProto()
+    try:
+        with memory_for_messages():
+            model.ParseFromString(data)
+    except DecodeError as error:
+        raise ModelError(message(subject, "it is not an ONNX model, or damaged", WANTED)) from error
+    return model
+
+
+def without_data(model: ModelProto) -> ModelProto:
+    """A copy of the model whose initialisers have names and nothing else."""
+    light = ModelProto()
+    _copy_fields(model, light, "graph")
+    _copy_fields(model.graph, light.graph, "initializer")
+    for tensor in model.graph.initializer:
+        light.graph.initializer.add(name=tensor.name)
+    return light
+
+
+def _copy_fields(source: Any, target: Any, left_out: str) -> None:
+    for declared, value in source.ListFields():
+        if declared.name == left_out:
+            continue
+        if hasattr(value, "MergeFrom"):  # a message, or a sequence
+            getattr(target, declared.name).MergeFrom(value)
+        else:
+            setattr(target, declared.name, value)
