@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "common.documents": set(),
     "graph.formats": set(),
     "graph.operations": {"graph.formats"},
-    "graph.walking": set(),
+    "graph.walking": {"_native"},
     "graph.error_functions": set(),
     "graph.slopes": {"graph.error_functions"},
     "graph.show": {"graph.formats", "graph.operations", "graph.walking"},

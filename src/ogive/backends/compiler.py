@@ -74,8 +74,10 @@ def _parsed(source: str) -> Any:
         raise CompileError(f"LLVM refused the kernel: {error}") from error
 
 
-#: An instruction on constants alone.
-_ON_CONSTANTS = re.compile(r"^ +%\S+ = (?!phi|alloca)[^%\n]*$", re.MULTILINE)
+@cache
+def _on_constants() -> re.Pattern[str]:
+    """An instruction on constants alone. A warm start compiles no pattern."""
+    return re.compile(r"^ +%\S+ = (?!phi|alloca)[^%\n]*$", re.MULTILINE)
 
 
 def _without_constants(module: Any, source: str, machine: Any) -> Any:
@@ -83,7 +85,7 @@ def _without_constants(module: Any, source: str, machine: Any) -> Any:
 
     LLVM's instruction selection for AVX2 aborts the process on some of them, as "Illegal bit insertion".
     """
-    if _ON_CONSTANTS.search(source) is not None:
+    if _on_constants().search(source) is not None:
         llvm = _llvm()
         passes = llvm.create_new_module_pass_manager()
         passes.add_sccp_pass()

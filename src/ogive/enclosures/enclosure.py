@@ -885,6 +885,11 @@ def evaluated(root: Expression, leaf: Callable[[Expression], Any], rules: _Rules
     return values[-1]
 
 
+@lru_cache(maxsize=256)
+def _with_limits(root: Expression, kind: ElementType) -> Expression:
+    return with_limits([root], kind)[0]
+
+
 def right_result(
     root: Expression,
     inputs: Sequence[Any],
@@ -907,7 +912,7 @@ def right_result(
     def with_decision(value: Any, is_last: bool) -> tuple[float | int, bool]:
         return rounded(value, kind, modular, is_last), not is_last
 
-    (root,) = with_limits([root], kind if kind.is_float else ELEMENT_TYPES["float64"])
+    root = _with_limits(root, kind if kind.is_float else ELEMENT_TYPES["float64"])
     found: tuple[float | int, bool] = _decided(partial(evaluated, root, _leaf(inputs, parameters)), with_decision, bits)
     return found
 

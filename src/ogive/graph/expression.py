@@ -75,7 +75,11 @@ Value = Fraction | float | int
 #: By kind, operands' identities, attribute and format. Identities, not operands: comparing operands would make nodes,
 #: and whoever holds a node holds its operands.
 _table: weakref.WeakValueDictionary[tuple[Any, ...], Expression] = weakref.WeakValueDictionary()
+_references: dict[tuple[Any, ...], weakref.ref[Expression]] = _table.data  # type: ignore[attr-defined]  # its get raises and catches KeyError
 _table_lock = forking.lock()
+
+#: The attributes that are looked up by their text.
+_NUMBERS = (float, int, tuple, Fraction)
 
 
 class Expression:
@@ -106,6 +110,12 @@ class Expression:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return node, (str(self.operation), self.operands, self.attribute, self.format)
+
+
+#: Nodes cannot change; these fill a new one.
+_set_operation, _set_operands, _set_attribute, _set_format, _set_of_elements = (
+    getattr(Expression, name).__set__ for name in ("operation", "operands", "attribute", "format", "of_elements")
+)
 
 
 class _Tracing(_thread._local):
@@ -281,22 +291,22 @@ def node(operation: Operation, operands: tuple[Expression, ...], attribute: Any,
     (What comes from outside has texts: pickles, and the Python that `python` writes.)
     """
     # NaN and -0.0 as keys: by their text, in tables too. 1 == 1.0 == Fraction(1) must be three keys.
-    shown = repr(attribute) if isinstance(attribute, float | int | Fraction | tuple) else attribute
+    shown = repr(attribute) if attribute is not None and isinstance(attribute, _NUMBERS) else attribute
     key = (operation, tuple(map(id, operands)), shown, form)
-    found = _table.get(key)
+    reference = _references.get(key)
+    found = None if reference is None else reference()
     if found is None:
+        made = object.__new__(Expression if form.is_machine else Term)
+        _set_operation(made, OPERATIONS.get(operation, operation))
+        _set_operands(made, operands)
+        _set_attribute(made, attribute)
+        _set_format(made, form)
+        of_elements = operation in ELEMENTS
+        for operand in operands:
+            of_elements = of_elements or operand.of_elements
+        _set_of_elements(made, of_elements)
         with _table_lock:
-            found = _table.get(key)
-            if found is None:
-                found = object.__new__(Expression if form.is_machine else Term)
-                set_slot = object.__setattr__
-                set_slot(found, "operation", OPERATIONS.get(operation, operation))
-                set_slot(found, "operands", operands)
-                set_slot(found, "attribute", attribute)
-                set_slot(found, "format", form)
-                of_elements = operation in ELEMENTS or any(operand.of_elements for operand in operands)
-                set_slot(found, "of_elements", of_elements)
-                found = _table.setdefault(key, found)  # a signal handler may have been here meanwhile
+            found = _table.setdefault(key, made)  # another thread or a signal handler may have been here meanwhile
     return found
 
 

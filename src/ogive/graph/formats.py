@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 
 from ogive.common.dtypes import FLOAT_FORMATS
+from ogive.common.forking import cached_property
 
 __all__ = ["STORAGE", "Format"]
 
@@ -33,37 +34,37 @@ class Format(enum.Enum):
     def __repr__(self) -> str:
         return self.name
 
-    @property
+    @cached_property
     def is_machine(self) -> bool:
         """Whether machines compute in it: real numbers and truth values of formulas are no format of a machine."""
         return self not in (Format.NUMBER, Format.TRUTH)
 
-    @property
+    @cached_property
     def is_float(self) -> bool:
         """Whether it is a floating-point format."""
         return self in (Format.F16, Format.BF16, Format.F32, Format.F64)
 
-    @property
+    @cached_property
     def is_signed(self) -> bool:
         """Whether it is a format of signed integers."""
         return self in (Format.I8, Format.I16, Format.I32, Format.I64)
 
-    @property
+    @cached_property
     def is_integer(self) -> bool:
         """Whether it is a format of integers, with a sign or without."""
         return self.is_machine and not self.is_float and self is not Format.BIT
 
-    @property
+    @cached_property
     def bits(self) -> int:
         """Bits of a number."""
         return _BITS[self]
 
-    @property
+    @cached_property
     def precision(self) -> int:
         """How many significant bits a number of this floating-point format has."""
         return _PRECISION[self]
 
-    @property
+    @cached_property
     def bias(self) -> int:
         """The bias of the exponent of this floating-point format, which is its largest exponent."""
         return _BIAS[self]

@@ -69,4 +69,5 @@ WIDTH_OF_FLOAT64 = 1.72
 
 def _width(current: Expression) -> float:
     """The cost of the width of the operands, relative to float32."""
-    return WIDTH_OF_FLOAT64 if max(operand.format.bits for operand in (current, *current.operands)) == 64 else 1.0
+    bits = [operand.format.bits for operand in current.operands]
+    return WIDTH_OF_FLOAT64 if 64 in (current.format.bits, *bits) else 1.0

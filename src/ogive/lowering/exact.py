@@ -216,11 +216,12 @@ def decider(
         from ogive.enclosures.enclosure import right_result
 
         return tuple(
-            right_result(root, operands, named(parameters), output, bits=bits, modular=modular)[0]
+            right_result(root, operands, named(tuple(parameters)), output, bits=bits, modular=modular)[0]
             for root, output in zip(roots, outputs, strict=True)
         )
 
-    def named(parameters: Sequence[float]) -> dict[str, float]:
+    @lru_cache(maxsize=64)
+    def named(parameters: tuple[float, ...]) -> Mapping[str, float]:
         with np.errstate(over="ignore"):
             return {
                 name: float(np.float32(parameters[position])) if rounds else parameters[position]
@@ -242,7 +243,7 @@ def decider(
 
         found = []
         for root, output in zip(roots, outputs, strict=True):
-            decided = magnitudes.by_magnitude(root, operands, named(parameters), output)
+            decided = magnitudes.by_magnitude(root, operands, named(tuple(parameters)), output)
             if decided is None:
                 return None
             found.append(decided)

@@ -9,6 +9,7 @@ PyObject *ogive_xla_handler(PyObject *module, PyObject *unused);
 
 PyObject *ogive_fork_hooks(PyObject *module, PyObject *args);
 PyObject *ogive_call_within(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *ogive_operands_first(PyObject *module, PyObject *roots);
 
 static PyObject *get_pool_size(PyObject *module, PyObject *unused) {
     (void)module;
@@ -91,6 +92,9 @@ static PyMethodDef methods[] = {
     {"fork_hooks", ogive_fork_hooks, METH_VARARGS,
      "fork_hooks(held, locks, imports, loading, longest_wait)\n--\n\n"
      "What runs before a fork, after it in the parent and after it in the child, as os.register_at_fork takes them."},
+    {"operands_first", ogive_operands_first, METH_O,
+     "operands_first(roots)\n--\n\n"
+     "Every node of the graphs of a tuple of roots once, operands before the nodes that use them."},
     {"set_expression_type", ogive_set_expression_type, METH_O,
      "Set the class whose instances make a call of an operator symbolic."},
     {"inherit_vectorcall", ogive_inherit_vectorcall, METH_O,
