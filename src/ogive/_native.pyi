@@ -45,6 +45,7 @@ class Kernel:
         of_row: tuple[int, ...] = (),
         decide: Callable[[tuple[bytes, ...], tuple[bytes, ...], bytes, tuple[float, ...]], tuple[bytes, ...]]
         | None = None,
+        few: Callable[[tuple[bytes, ...], tuple[float, ...]], tuple[bytes, ...] | None] | None = None,
     ) -> None: ...
     def prepare(self) -> None: ...
     @property

@@ -3,6 +3,7 @@
 Each kernel of these chains multiplies by another number, so that results tell which of them computed an element.
 """
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.fuse import fuse
 from ogive.lowering.program import MASK, Level, Program, Reduction, Stage
 from ogive.runtime import kernels
+from ogive.runtime.decide import Decider, Few
 from ogive.runtime.kernels import make_ufunc
 from tests.verify import verify_program
 
@@ -333,3 +335,20 @@ def test_an_exception_of_the_last_level_reaches_the_caller(threads):
             f(x)
         raising[0] = False
         np.testing.assert_array_equal(f(x), x * FACTORS[3])
+
+
+@pytest.mark.parametrize("retried", [False, True])
+def test_enclosures_compute_a_few_elements_while_a_long_repair_has_no_code(monkeypatch, retried):
+    for name, value in {"FEW_SKIP_RETRIES": True, "FEW_ELEMENTS": 3, "COSTLY": -1.0}.items():
+        monkeypatch.setattr(kernels, name, value)
+    ufunc = make_ufunc("few", chain(retried=retried))
+    for x, factors in (([1, 5, 9, 2], [2, 7, 7, 2]), ([9, 5], [7, 7]), ([6, 10, 13, 9], [5, 5, 7, 7])):
+        np.testing.assert_array_equal(ufunc(np.float32(x)), np.float32(x) * np.float32(factors))
+
+
+def test_what_enclosures_cannot_compute_alone_goes_to_the_repair():
+    few = Few(Decider([SINGLE], [SINGLE], lambda: lambda x, _: (math.nan if x[0] == 2 else x[0] * 7,)), 5)
+    assert few([np.float32([1, 3]).tobytes()], ()) == (np.float32([7, 21]).tobytes(),)
+    assert few([np.float32([math.nan]).tobytes()], ()) is None
+    assert few([np.float32([2]).tobytes()], ()) is None
+    assert few([np.float32([1, 3]).tobytes()], ()) is None  # the fifth and the sixth

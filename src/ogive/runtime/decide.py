@@ -1,5 +1,7 @@
 """Decide the elements that a kernel and its repair leave undecided, with as many bits as it takes, in Python.
 
+A repair of many steps takes a second to compile. The first few elements do not ask for that: they are decided here too.
+
 That takes 0.1 ms an element, so each combination of operands is decided once, and remembered: arrays have constants and
 padding in them. Native code asks once a batch about equal operands. Half of the tiny
 operands may be almost exact ties; they are decided as an array. If an operand and the repair's result are NaN, the result stays.
@@ -20,7 +22,7 @@ from ogive.errors import UnsupportedError
 if TYPE_CHECKING:
     from ogive.lowering.program import DecideRow
 
-__all__ = ["Decider", "LastLevel", "RowDecider", "leave_open"]
+__all__ = ["Decider", "Few", "LastLevel", "RowDecider", "leave_open"]
 
 #: How many results a kernel remembers: 65,536 are all inputs of 16 bits.
 MOST_REMEMBERED = 1 << 17
@@ -88,24 +90,47 @@ class Decider:
             if not places.size:
                 return tuple(outputs)
             results = [np.frombuffer(data, t.numpy).copy() for data, t in zip(outputs, self.outputs, strict=True)]
-            places = self._next_to_zero(operands, results, places, parameters)
-            if places.size >= SEVERAL:
-                places = self._by_magnitude(operands, results, places, parameters)
-            if not places.size:
-                return tuple(result.tobytes() for result in results)
-            # Each combination once.
-            keys = self._keys(operands, places)
-            _, index, inverse = np.unique(keys, return_index=True, return_inverse=True)
-            found = [
-                self._decided(operands, place, keys[i].tobytes(), parameters)
-                for i, place in zip(index, places[index], strict=True)
-            ]
+            self._decide(operands, results, places, parameters)
+        return tuple(result.tobytes() for result in results)
+
+    def without_repair(self, inputs: Sequence[bytes], parameters: tuple[float, ...]) -> tuple[bytes, ...] | None:
+        """The results of elements that no repair has computed. None where one has to: beside NaN, whose bits are a kernel's."""
+        operands = [np.frombuffer(data, t.numpy) for data, t in zip(inputs, self.inputs, strict=True)]
+        results = [np.zeros(operands[0].size, t.numpy) for t in self.outputs]
+        with np.errstate(all="ignore"):
+            if _have_nan(operands, self.inputs) or np.isnan(parameters).any():
+                return None
+            are_decided = self._decide(operands, results, np.arange(operands[0].size), parameters)
+            if not are_decided or _have_nan(results, self.outputs):
+                return None
+        return tuple(result.tobytes() for result in results)
+
+    def _decide(
+        self,
+        operands: list[np.ndarray],
+        results: list[np.ndarray],
+        places: np.ndarray,
+        parameters: tuple[float, ...],
+    ) -> bool:
+        """Put the right results into these places, as far as they are decided; whether all are."""
+        places = self._next_to_zero(operands, results, places, parameters)
+        if places.size >= SEVERAL:
+            places = self._by_magnitude(operands, results, places, parameters)
+        if not places.size:
+            return True
+        # Each combination once.
+        keys = self._keys(operands, places)
+        _, index, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        found = [
+            self._decided(operands, place, keys[i].tobytes(), parameters)
+            for i, place in zip(index, places[index], strict=True)
+        ]
         for number, decided in enumerate(found):
             if decided is not None:
                 where = places[inverse == number] if len(found) > 1 else places
                 for result, value in zip(results, decided, strict=True):
                     result[where] = value
-        return tuple(result.tobytes() for result in results)
+        return None not in found
 
     def _next_to_zero(
         self, operands: list[np.ndarray], results: list[np.ndarray], places: np.ndarray, parameters: tuple[float, ...]
@@ -201,6 +226,17 @@ class Decider:
         return found
 
 
+class Few:
+    """Computes the first few elements that ask for a repair while it has no code. From then on, and where it cannot, it answers None."""
+
+    def __init__(self, decider: Decider, count: int) -> None:
+        self.decider, self.left = decider, count
+
+    def __call__(self, inputs: Sequence[bytes], parameters: tuple[float, ...]) -> tuple[bytes, ...] | None:
+        self.left -= len(inputs[0]) // self.decider.inputs[0].itemsize
+        return self.decider.without_repair(inputs, parameters) if self.left >= 0 else None
+
+
 def leave_open(
     inputs: Sequence[bytes], outputs: Sequence[bytes], mask: bytes, parameters: tuple[float, ...]
 ) -> tuple[bytes, ...]:
@@ -264,6 +300,10 @@ class RowDecider:
                 self.known.clear()
             self.known[key] = found
         return found
+
+
+def _have_nan(arrays: Sequence[np.ndarray], types: Sequence[ElementType]) -> bool:
+    return any(bool(np.isnan(x).any()) for x, kind in zip(arrays, types, strict=True) if kind.is_float)
 
 
 def _bytes_of(operand: np.ndarray) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache as remember
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +16,11 @@ from ogive.backends.link import Image, link
 from ogive.backends.target import Target, host_target
 from ogive.common.dtypes import ELEMENT_TYPES, ElementType
 from ogive.common.forking import no_fork
+from ogive.common.records import record
 from ogive.errors import MissingPackageError, message
 from ogive.runtime import cache, wheel_kernels
 from ogive.runtime.counting import note
-from ogive.runtime.decide import Decider, LastLevel, RowDecider, leave_open
+from ogive.runtime.decide import Decider, Few, LastLevel, RowDecider, leave_open
 from ogive.runtime.engine_files import engine_files
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ __all__ = ["compiled", "make_kernel", "make_ufunc"]
 
 #: Whether a repair computes the first undecided elements, as many as a chunk has, so that no retry is compiled for them.
 FEW_SKIP_RETRIES = True
+
+#: How many elements enclosures decide before a repair of a program that costs so much is compiled for them. It was just compiled
+#: itself: a process that finds it in the cache compiles the repair, which others find there then.
+FEW_ELEMENTS, COSTLY = 128, 400.0
 
 #: The facts that a kernel wants to know: its code, the elements it takes at a time, the reductions of each stage, the sizes
 #: of rows kept between stages, from how many elements on threads pay, from how many eighths of the last cache on
@@ -141,7 +145,7 @@ def kept_or_made(
     }
     if note is not None:
         cache.store_note(note, known)
-    return known, image
+    return {**known, "price": price}, image
 
 
 def first_level(program: Program, target: Target) -> Program:
@@ -200,7 +204,7 @@ def make_kernel(
     return kernel
 
 
-@dataclass(frozen=True)
+@record()
 class _Chain:
     """The kernels of a formula, each of which is compiled when elements first ask for it."""
 
@@ -223,10 +227,12 @@ class _Chain:
         of_columns: bool = False,
         level: int | None = None,
         later: tuple[_native.Kernel, ...] | None = None,
+        few: int = 0,
     ) -> _native.Kernel:
         """The kernel at a place of the chain.
 
         The last one before enclosures has a ``mask``, which says where these have to decide; it may have one number a row.
+        So many elements as ``few`` are decided by these before it is compiled.
         ``of_columns`` asks for the code of rows that are columns, which another kernel calls (runtime/native/rows.c).
         ``level`` goes before the chain's. ``later`` are the kernels behind this one, where they are there already.
         """
@@ -257,7 +263,8 @@ class _Chain:
         sizes = tuple(t.itemsize for t in self.inputs), tuple(t.itemsize for t in results)
         of_row = {*self.row_operands, *([len(self.inputs) + len(self.outputs)] if marks_rows else [])}
         decide = self._enclosures() if mask and not of_columns else None
-        return _native.Kernel(*sizes, resolve, self.row_wise, tuple(sorted(of_row)), decide)
+        without_code = Few(decide, few) if few and isinstance(decide, Decider) else None
+        return _native.Kernel(*sizes, resolve, self.row_wise, tuple(sorted(of_row)), decide, without_code)
 
     def _enclosures(self) -> LastLevel:
         if not self.has_enclosures:
@@ -287,7 +294,13 @@ class _Chain:
         for at in range(place + known["later"], place, -1):
             is_last = known["has mask at end"] and not kernels
             kernels = (
-                self.kernel(at, mask=is_last, marks_rows=is_last and known["marks rows"], later=kernels),
+                self.kernel(
+                    at,
+                    mask=is_last,
+                    marks_rows=is_last and known["marks rows"],
+                    later=kernels,
+                    few=_few(known) if is_last else 0,
+                ),
                 *kernels,
             )
         return kernels
@@ -296,8 +309,13 @@ class _Chain:
         """The last kernel once more, compiled in less time. Repairs of float64 decide the last bit, and take their time."""
         is_rounded = known["has mask at end"] and all(t.name != "float64" for t in self.outputs)
         if FEW_SKIP_RETRIES and is_rounded and known["later"] > 1 and not self.row_wise:
-            return self.kernel(place + known["later"], mask=True, level=0)
+            return self.kernel(place + known["later"], mask=True, level=0, few=_few(known))
         return None
+
+
+def _few(known: Mapping[str, Any]) -> int:
+    """How many elements wait before the repair of a kernel is compiled: some where that takes long, and the kernel was just made."""
+    return FEW_ELEMENTS if known.get("price", 0.0) > COSTLY else 0
 
 
 def make_ufunc(

@@ -319,11 +319,11 @@ static int read_of_row(OgiveKernel *self, PyObject *numbers) {
 }
 
 static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"inputs", "outputs", "resolve", "row_wise", "of_row", "decide", NULL};
-    PyObject *inputs, *outputs, *resolver, *of_row = NULL, *decide = Py_None;
+    static char *names[] = {"inputs", "outputs", "resolve", "row_wise", "of_row", "decide", "few", NULL};
+    PyObject *inputs, *outputs, *resolver, *of_row = NULL, *decide = Py_None, *few = Py_None;
     int row_wise = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO|pOO:Kernel", names, &inputs, &outputs, &resolver, &row_wise,
-                                     &of_row, &decide)) {
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO|pOOO:Kernel", names, &inputs, &outputs, &resolver, &row_wise,
+                                     &of_row, &decide, &few)) {
         return NULL;
     }
     OgiveKernel *self = (OgiveKernel *)type->tp_alloc(type, 0);
@@ -345,6 +345,8 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     }
     self->resolve = Py_NewRef(resolver);
     self->decide = decide == Py_None ? NULL : Py_NewRef(decide);
+    self->few = few == Py_None ? NULL : Py_NewRef(few);
+    atomic_init(&self->may_ask_few, self->few != NULL);
     atomic_init(&self->function, NULL);
     return (PyObject *)self;
 }
@@ -359,13 +361,14 @@ static int kernel_traverse(PyObject *object, visitproc visit, void *arg) {
     Py_VISIT(self->columns);
     Py_VISIT(self->quick);
     Py_VISIT(self->decide);
+    Py_VISIT(self->few);
     Py_VISIT(Py_TYPE(object));
     return 0;
 }
 
 static int kernel_clear(PyObject *object) {
     Py_CLEAR(((OgiveKernel *)object)->resolve);
-    return 0; /* `code`, `later`, `columns`, `quick` and `decide` stay: a loop may still run them */
+    return 0; /* `code`, `later`, `columns`, `quick`, `decide` and `few` stay: a loop may still run them */
 }
 
 static void kernel_dealloc(PyObject *object) {
@@ -380,6 +383,7 @@ static void kernel_dealloc(PyObject *object) {
     Py_CLEAR(((OgiveKernel *)object)->columns);
     Py_CLEAR(((OgiveKernel *)object)->quick);
     Py_CLEAR(((OgiveKernel *)object)->decide);
+    Py_CLEAR(((OgiveKernel *)object)->few);
     free(((OgiveKernel *)object)->remembered);
     Py_CLEAR(((OgiveKernel *)object)->name);
     type->tp_free(object);
@@ -449,7 +453,7 @@ static PyMemberDef kernel_members[] = {
 };
 
 static PyType_Slot kernel_slots[] = {
-    {Py_tp_doc, "Kernel(inputs, outputs, resolve, row_wise=False, of_row=(), decide=None)\n--\n\n"
+    {Py_tp_doc, "Kernel(inputs, outputs, resolve, row_wise=False, of_row=(), decide=None, few=None)\n--\n\n"
                 "An operator for one combination of element types, given by their sizes in bytes. `of_row` are the\n"
                 "operands, by their numbers, that have one number a row in place of its elements. `resolve`\n"
                 "is called when it is first needed; it returns the Code, the number of elements that the code\n"
@@ -459,7 +463,9 @@ static PyType_Slot kernel_slots[] = {
                 "last, a repair, has a mask as its last result; retries have the same results), and the Kernel that computes\n"
                 "the same where rows are the columns of a matrix, or None. Another repair may follow, which compiles sooner\n"
                 "and computes elements while a retry has no code, as long as they are few. `decide` is a repair's: called as\n"
-                "decide(inputs, outputs, mask, parameters), with bytes, and returns the outputs as bytes."},
+                "decide(inputs, outputs, mask, parameters), with bytes, and returns the outputs as bytes. `few` is, too: called\n"
+                "as few(inputs, parameters) while a repair has no code, it returns the outputs, or None from when on the\n"
+                "repair has to compute them."},
     {Py_tp_new, kernel_new},
     {Py_tp_dealloc, kernel_dealloc},
     {Py_tp_traverse, kernel_traverse},

@@ -160,6 +160,8 @@ typedef struct OgiveKernel {
     /* For a row-wise kernel whose results depend on no order: its code for rows that are the columns of a matrix. */
     struct OgiveKernel *columns;
     PyObject *decide;  /* of a repair: computes what it could not decide (see repair.c) */
+    PyObject *few;     /* of a repair: computes a few elements while nothing has compiled it; NULL where nothing does */
+    _Atomic _Bool may_ask_few; /* until it says that the repair has to */
     struct ogive_remembered *remembered; /* what it has decided last; NULL until it has */
     atomic_flag is_looked_into;          /* by a thread; others then ask Python */
     PyObject *name;    /* that of the first ufunc of it */

@@ -449,6 +449,45 @@ static int decide_elements(ogive_call *call, OgiveKernel *repair, char *const *b
     return is_decided;
 }
 
+/* Has Python compute gathered elements in the place of a repair without code; whether it has. From when it says that the repair has
+ * to, it is asked no more. */
+static int compute_few(ogive_call *call, OgiveKernel *repair, char *const *buffers, npy_intp count) {
+    npy_intp elements[OGIVE_MAX_OPERANDS + 1];
+    const int outputs = repair->outputs - 1;
+    int are_computed = 0;
+    for (int k = 0; k < repair->inputs + outputs; ++k) {
+        elements[k] = count;
+    }
+    PyGILState_STATE lock = ogive_enter_python();
+    if (!PyErr_Occurred()) {
+        PyObject *operands = bytes_of(buffers, repair->itemsizes, repair->inputs, elements);
+        PyObject *parameters = parameters_of(call->loop), *answer = NULL;
+        if (operands != NULL && parameters != NULL) {
+            const int64_t begin = ogive_nanoseconds();
+            answer = PyObject_CallFunctionObjArgs(repair->few, operands, parameters, NULL);
+            atomic_fetch_add_explicit(&call->kernel->counts.nanoseconds, ogive_nanoseconds() - begin, memory_order_relaxed);
+        }
+        if (answer == Py_None) {
+            atomic_store(&repair->may_ask_few, 0);
+        } else if (answer == NULL ||
+                   take(answer, buffers + repair->inputs, repair->itemsizes + repair->inputs, outputs, elements) < 0) {
+            keep_failure(call);
+        } else {
+            are_computed = 1;
+        }
+        Py_XDECREF(answer);
+        Py_XDECREF(operands);
+        Py_XDECREF(parameters);
+    }
+    ogive_leave_python(lock);
+    ogive_pool_end_orphan();
+    if (are_computed) {
+        memset(buffers[repair->inputs + outputs], 1, (size_t)count);
+        atomic_fetch_add_explicit(&call->kernel->counts.asked, count, memory_order_relaxed);
+    }
+    return are_computed;
+}
+
 /* ---- the chain of kernels -------------------------------------------------------------------- */
 
 /* The task of one kernel of the chain: elements that lie one after the other. */
@@ -471,6 +510,12 @@ static OgiveKernel *next_of(const level *work) {
     OgiveKernel *next = work->kernel->later[0], *quick = work->kernel->quick;
     const int is_missing = quick != NULL && atomic_load_explicit(&next->function, memory_order_acquire) == NULL;
     return is_missing && atomic_load_explicit(&work->call->kernel->counts.repaired, memory_order_relaxed) < CHUNK ? quick : next;
+}
+
+/* Whether a few elements are computed without the code of the repair, which there is not. */
+static int asks_few(OgiveKernel *next) {
+    return atomic_load_explicit(&next->may_ask_few, memory_order_relaxed) &&
+           atomic_load_explicit(&next->function, memory_order_acquire) == NULL;
 }
 
 /* Whether elements wait for the caller, which alone compiles while work is shared out: a worker that compiled, or waited for the
@@ -505,12 +550,12 @@ static int has_heap(const level *work, ogive_heap *found) {
     if (found->next != NULL) {
         return 1;
     }
-    const int leaves = must_leave(work, next);
-    if (!leaves && ogive_repair_function(work->call, next) == NULL) {
+    const int waits = must_leave(work, next) || asks_few(next);
+    if (!waits && ogive_repair_function(work->call, next) == NULL) {
         return 0;
     }
     npy_intp room = next->staged;
-    if (leaves) { /* nobody knows the block yet, which divides this */
+    if (waits) { /* nobody knows the block yet, which divides this */
         for (room = OGIVE_MOST_GATHERED; room > OGIVE_STAGING_BYTES / next->bytes; room /= 2) {
         }
     }
@@ -637,14 +682,22 @@ static void empty_heap(const level *work, ogive_heap *found) {
             return;
         }
     }
-    const npy_intp count = found->count, padded = (count + next->block - 1) / next->block * next->block;
-    const ogive_kernel_function function = atomic_load_explicit(&next->function, memory_order_acquire);
+    const npy_intp count = found->count;
     found->count = 0;
+    const int few = asks_few(next) && compute_few(call, next, found->buffers, count);
+    const ogive_kernel_function function = few ? NULL : ogive_repair_function(call, next);
+    if (!few && function == NULL) { /* the call has the exception */
+        return;
+    }
+    const npy_intp padded = few ? count : (count + next->block - 1) / next->block * next->block;
     for (int k = 0; k < next->inputs; ++k) {
         const npy_intp size = next->itemsizes[k];
         memset(found->buffers[k] + count * size, 0, (size_t)((padded - count) * size));
     }
-    if (ogive_is_retry(next, work->kernel)) {
+    if (few) {
+        atomic_fetch_add_explicit(&counts->repaired, count, memory_order_relaxed);
+        remember(call, next, found->buffers, count);
+    } else if (ogive_is_retry(next, work->kernel)) {
         atomic_fetch_add_explicit(&counts->retried, count, memory_order_relaxed);
         compute_level(&(level){call, next, function, (void *const *)found->buffers, padded, count, 0, 0, 0});
     } else {
