@@ -189,3 +189,23 @@ def test_zeros_of_higher_derivatives_have_the_signs_that_they_have_far_out(name,
                 found = slope(np.dtype(dtype).type(x))
                 assert found == 0, (order + 1, x)
                 assert np.signbit(found) == (signs[order] == "-"), (order + 1, x)
+
+
+@pytest.mark.matrix(share=6)
+@pytest.mark.parametrize("wrt", [(0,), (1,), (0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize("function", [ogive.hypot, ogive.atan2])
+def test_zeros_where_one_of_two_is_infinite_have_the_signs_that_they_have_far_out(function, wrt):
+    slope = function
+    for place in wrt:
+        slope = ogive.grad(slope, place)
+    for finite, end in itertools.product((3.0, -3.0), (INF, -INF)):
+        for at in ((finite, end), (end, finite)):
+            found, far_out = slope(*at), slope(*np.clip(at, -1e30, 1e30))
+            assert found == round(far_out), at
+            assert np.signbit(found) == np.signbit(far_out), at
+
+
+def test_slopes_of_nan_are_nan():
+    for function, number in itertools.product((ogive.hypot, ogive.atan2), (INF, -INF, 3.0, 0.0)):
+        for place, at in itertools.product((0, 1), ((np.nan, number), (number, np.nan))):
+            assert np.isnan(ogive.grad(function, place)(*at)), (function, place, at)

@@ -63,7 +63,13 @@ def _atan2(n: Term, y: Term, x: Term) -> tuple[Term, Term]:
     p, q = x / scale, y / scale
     length = where(f.equal(radius, 0), 1, p * p + q * q)
     is_far = is_infinite(y) | is_infinite(x)
-    return where(is_far, 0, p / length / scale), where(is_far, 0, negative(q / length / scale))
+    by_y = where(is_far, _far_away(x, y), p / length / scale)
+    return by_y, negative(where(is_far, _far_away(y, x), q / length / scale))
+
+
+def _far_away(x: Term, y: Term) -> Term:
+    """``x / (x * x + y * y)`` where one of them is infinite: a zero of the sign of x, and so are its derivatives."""
+    return where(is_infinite(x), f.copy_sign(nothing(x), x) / (1 + f.absolute(y)), x * nothing(y))
 
 
 def _remainder(n: Term, a: Term, b: Term) -> tuple[Term, Term]:

@@ -86,7 +86,9 @@ def _part_of_hypot(a: Any, b: Any) -> Any:
     """``a / hypot(a, b)`` by the quotient of the shorter and the longer one, which nothing overflows in; 0 at the origin."""
     share, part = b / a, a / f.absolute(b)
     far = f.copy_sign(1, a) / f.square_root(1 + share * share)
-    near = where(f.equal(b, 0), 0, part / f.square_root(1 + part * part))
+    is_flat = is_infinite(b) & ~(is_infinite(a) | f.isnan(a))
+    near = where(is_flat, a * nothing(b), part / f.square_root(1 + part * part))
+    near = where(f.equal(a, 0) & f.equal(b, 0), 0, near)
     return where(f.absolute(a) > f.absolute(b), far, near)
 
 
