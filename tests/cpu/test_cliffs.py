@@ -48,6 +48,8 @@ ONCE = {
     "second derivatives that underflow": ("grad(grad(gelu))", "saturated"),
     "and those of gates by exponentials": ("grad(grad(mish))", "huge"),
     "and of two exponentials": ("grad(grad(logaddexp2))", "normal, width 1e4"),
+    "and of powers with whole exponents": ("grad(grad(pow))", "integers"),
+    "and of a gate inside an operator": ("grad(grad(clipped_gelu))", "normal, width 1e4"),
     "and of roots": ("grad(grad(squareplus))", "huge"),
     "beside a product of parameters": ("parametric_softplus", "normal, width 1e4"),
     "beside a multiple of parameters": ("vjp(parametric_softplus)", "subnormal"),

@@ -64,13 +64,17 @@ def add(a: Term, b: Term) -> Term:
 
 
 def subtract(a: Term, b: Term) -> Term:
-    """``a - b``."""
+    """``a - b``; of two constants that are subtracted the sum, so that an exponent stays next to its variable."""
     if a is b:
         return ZERO
     if _is(b, 0) or _is(a, 0):
         return a if _is(b, 0) else negative(b)
     x, y = rational(a), rational(b)
-    return constant(x - y) if x is not None and y is not None else a - b
+    if x is not None and y is not None:
+        return constant(x - y)
+    if y is not None and a.operation == ops.SUBTRACT and (less := rational(a.operands[1])) is not None:
+        return cast(Term, a.operands[0]) - constant(less + y)
+    return a - b
 
 
 def multiply(a: Term, b: Term) -> Term:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 
 from ogive import formula as f
-from ogive.differentiation.algebra import ONE, ZERO, divide, multiply, negative, rational
+from ogive.differentiation.algebra import ONE, ZERO, divide, multiply, negative, rational, subtract
 from ogive.formula import where
 from ogive.graph import elementary_functions as functions
 from ogive.graph.expression import Term
@@ -52,7 +52,7 @@ def _power(n: Term, a: Term, b: Term) -> tuple[Term, Term]:
         by_base = multiply(b, f.raised(a, b - 1 if exponent is None else exponent - 1)) if exponent else ZERO
         by_base = b if exponent == 1 else by_base
     else:
-        by_base = where(f.equal(b, 0) | (is_infinite(b) & f.equal(n, 0)), 0, b * f.power(a, b - 1))
+        by_base = where(f.equal(b, 0) | (is_infinite(b) & f.equal(n, 0)), 0, b * f.power(a, subtract(b, ONE)))
     return by_base, where((f.equal(a, 0) & (b >= 0)) | (is_infinite(a) & (b < 0)), 0, n * f.log(a))
 
 

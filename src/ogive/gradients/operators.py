@@ -9,7 +9,7 @@ operators of one or two nodes, such as ``abs`` and ``max``: a formula may use th
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -69,14 +69,19 @@ def _patterns() -> dict[str, list[_Pattern]]:
     found: dict[str, list[_Pattern]] = {}
     for name in NAMES:
         operator = OPERATORS[name]
-        chosen = [parameter for parameter in operator.parameters if parameter.choices]
-        for values in product(*(parameter.choices for parameter in chosen)):
-            choices = {parameter.name: value for parameter, value in zip(chosen, values, strict=True)}
+        for choices in _choices(operator):
             (root,) = operator.formula(**choices)
             places = leaves(operator)
             partials = [derivatives(operator, wrt, RULES[name].get(wrt), choices)[0] for wrt in places]
             found.setdefault(root.operation, []).append(_Pattern(root, tuple(places.values()), tuple(partials)))
     return found
+
+
+def _choices(operator: Operator) -> Iterator[dict[str, Any]]:
+    """All values of the parameters that select between formulas."""
+    chosen = [parameter for parameter in operator.parameters if parameter.choices]
+    for values in product(*(parameter.choices for parameter in chosen)):
+        yield {parameter.name: value for parameter, value in zip(chosen, values, strict=True)}
 
 
 def recognised(root: Expression) -> list[tuple[Expression, Term]] | None:
@@ -236,8 +241,11 @@ def _rule(operator: Operator, wrt: str) -> Rule | None:
 
 
 def _recognised(operator: Operator) -> Recognised:
-    """The search for operators inside of a formula; an operator is not looked for in itself."""
-    return (lambda root: None) if is_of_catalogue(operator.opened_of or operator) else recognised
+    """The search for operators inside of a formula; an operator of the catalogue is not looked for in itself."""
+    if not is_of_catalogue(operator.opened_of or operator):
+        return recognised
+    whole = {root for values in _choices(operator) for root in operator.formula(**values)}
+    return lambda root: None if root in whole else recognised(root)
 
 
 # ---- element-wise

@@ -274,7 +274,7 @@ def _better(a: Expression) -> Expression:
         return a if _is_never_positive(v) else _softplus(v)
     if a.operation == ops.DIVIDE:
         return _quotient_of_exponentials(a)
-    return a
+    return _product_by_expm1(a) if a.operation == ops.MULTIPLY else a
 
 
 def _exponential_beside_smallest(distance: Expression, a: Expression) -> Expression:
@@ -412,9 +412,12 @@ def _quotient_by_expm1(a: Expression) -> Expression | None:
     root = _squared(q)
     is_squared = root is not None
     root = q if root is None else root
-    if root.operation != ops.ADD or root.operands[0].operation != functions.EXPM1 or not _is_zero(root.operands[1]):
+    # exp(u) - 1 is 0 where u is -0, and expm1(u) is -0
+    is_difference = root.operation == ops.ADD and _is_zero(root.operands[1])
+    minus_one = root.operands[0] if is_difference else root
+    if minus_one.operation != functions.EXPM1:
         return None
-    u = root.operands[0].operands[0]
+    u = minus_one.operands[0]
     factors = _factors(p)
     exponential = _of(functions.EXP, u)
     others = [factor for factor in factors if factor is not exponential]
@@ -425,7 +428,20 @@ def _quotient_by_expm1(a: Expression) -> Expression | None:
     divisor = _times(4, _product(half, half)) if is_squared else _negative(_of(functions.EXPM1, _negative(u)))
     value = _of(ops.DIVIDE, rest, divisor)
     at_zero, at_infinity = (node(ops.EQUAL, (u, constant(end)), None, Format.TRUTH) for end in (0, math.inf))
-    return _where(at_zero, _of(ops.DIVIDE, rest, constant(0)), _where(at_infinity, constant(math.nan), value))
+    if is_difference:
+        value = _where(at_zero, _of(ops.DIVIDE, rest, constant(0)), value)
+    return _where(at_infinity, constant(math.nan), value)
+
+
+def _product_by_expm1(a: Expression) -> Expression:
+    """``r / expm1(u) * exp(u)``, which derivatives of quotients are, in the same form."""
+    for quotient, exponential in (a.operands, a.operands[::-1]):
+        if exponential.operation == functions.EXP and quotient.operation == ops.DIVIDE:
+            r, q = quotient.operands
+            found = _quotient_by_expm1(_of(ops.DIVIDE, _product(r, exponential), q))
+            if found is not None:
+                return found
+    return a
 
 
 def _factors(a: Expression) -> list[Expression]:
