@@ -31,8 +31,8 @@ __all__ = ["compiled", "make_kernel", "make_ufunc"]
 #: Whether a repair computes the first undecided elements, as many as a chunk has, so that no retry is compiled for them.
 FEW_SKIP_RETRIES = True
 
-#: How many elements enclosures decide before a repair of a program that costs so much is compiled for them. It was just compiled
-#: itself: a process that finds it in the cache compiles the repair, which others find there then.
+#: How many elements enclosures decide before the repair of a fused program that costs so much is compiled for them. It was just
+#: compiled itself: a process that finds it in the cache compiles the repair, which others find there then.
 FEW_ELEMENTS, COSTLY = 128, 400.0
 
 #: The facts that a kernel wants to know: its code, the elements it takes at a time, the reductions of each stage, the sizes
@@ -145,7 +145,7 @@ def kept_or_made(
     }
     if note is not None:
         cache.store_note(note, known)
-    return {**known, "price": price}, image
+    return {**known, "price of steps": price if program.source is None else 0.0}, image
 
 
 def first_level(program: Program, target: Target) -> Program:
@@ -314,8 +314,8 @@ class _Chain:
 
 
 def _few(known: Mapping[str, Any]) -> int:
-    """How many elements wait before the repair of a kernel is compiled: some where that takes long, and the kernel was just made."""
-    return FEW_ELEMENTS if known.get("price", 0.0) > COSTLY else 0
+    """How many elements wait before a repair is compiled: some where that takes long, and the kernel before it was just made."""
+    return FEW_ELEMENTS if known.get("price of steps", 0.0) > COSTLY else 0
 
 
 def make_ufunc(
