@@ -9,6 +9,7 @@ from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.graph.expression import Format
 from ogive.lowering.identities import without_cancellation
 from ogive.lowering.numerics.bounded import Bounded
+from ogive.lowering.numerics.precisions import CORRECTED_ROWS, PROMOTED
 from ogive.lowering.program import Program
 from ogive.lowering.tested_rows import TestedRows
 from ogive.runtime.kernels import make_ufunc
@@ -21,7 +22,7 @@ SINGLE, DOUBLE = ELEMENT_TYPES["float32"], ELEMENT_TYPES["float64"]
 
 def with_bound(root, *, is_repair):
     """A ufunc that gives both words of a number, its bound, and whether that is in doubt."""
-    arithmetic = Bounded(Format.F64, is_of_rows=True) if is_repair else Bounded(Format.F64, Format.F32)
+    arithmetic = Bounded(CORRECTED_ROWS if is_repair else PROMOTED)
     reals = TestedRows(arithmetic, (SINGLE,), Format.F32)
     outputs = (DOUBLE,) * 4
     stages = reals.reduce([root], 1 + len(outputs))

@@ -17,6 +17,7 @@ from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.graph.expression import STORAGE, Expression, Format, formula_node, node, walk
 from ogive.lowering.numerics.bound import Bound
 from ogive.lowering.numerics.bounded import Bounded
+from ogive.lowering.numerics.precisions import CORRECTED, IN_WORDS, PROMOTED
 from ogive.lowering.numerics.short import Short
 from ogive.lowering.program import Program
 from ogive.lowering.short_results import ShortReals
@@ -80,12 +81,7 @@ class Values:
 
 def arithmetic_of(mode: str) -> Bounded:
     """Arithmetic with bounds: "promoted", "corrected", or that of float64's own kernels, "in words"."""
-    return Bounded(
-        Format.F64,
-        goal=Format.F32 if mode == "promoted" else None,
-        is_long=mode == "corrected",
-        of_doubles=mode == "in words",
-    )
+    return Bounded({"promoted": PROMOTED, "corrected": CORRECTED, "in words": IN_WORDS}[mode])
 
 
 def evaluated(root: Expression, operands: Sequence[np.ndarray], *, mode: str) -> Values:

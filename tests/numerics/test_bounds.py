@@ -16,6 +16,7 @@ from ogive.lowering.numerics.bound import UNKNOWN
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import Arithmetic
 from ogive.lowering.numerics.elementary.own_errors import CORRECTED, IN_WORDS, PROMOTED
+from ogive.lowering.numerics.precisions import SINGLE_FOR_FLOAT16
 from tests.numerics.bounded_kernel import Kinds, Values, drawn, evaluated, exactly, operand
 
 MODES = {"promoted": PROMOTED, "corrected": CORRECTED, "in words": IN_WORDS}
@@ -197,7 +198,7 @@ def test_arithmetic_without_bounds_has_none() -> None:
 
 def test_bounds_are_of_float64() -> None:
     with pytest.raises(ValueError, match="bounds are known of float64, not of f32"):
-        Bounded(Format.F32)
+        Bounded(SINGLE_FOR_FLOAT16)
 
 
 @pytest.mark.matrix(share=3)

@@ -23,6 +23,7 @@ from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.extremes import larger, smaller
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.paired import Around, Paired, PairedArithmetic, U, Unpaired
+from ogive.lowering.numerics.precisions import CORRECTED_DOUBLES, CORRECTED_ELEMENTS, CORRECTED_ROWS, IN_WORDS, PROMOTED
 from ogive.lowering.numerics.short import Short
 from ogive.lowering.program import Program
 from ogive.runtime.kernels import make_ufunc
@@ -287,11 +288,11 @@ def by_words(
 
 
 MODES: dict[str, tuple[Bounded, str]] = {
-    "promoted": (Bounded(goal=Format.F32), "float32"),
-    "corrected": (Bounded(knows_what_is_beyond_range=True), "float32"),
-    "of rows": (Bounded(is_of_rows=True), "float32"),
-    "in words": (Bounded(is_long=False, of_doubles=True), "float64"),
-    "long in words": (Bounded(of_doubles=True), "float64"),
+    "promoted": (Bounded(PROMOTED), "float32"),
+    "corrected": (Bounded(CORRECTED_ELEMENTS), "float32"),
+    "of rows": (Bounded(CORRECTED_ROWS), "float32"),
+    "in words": (Bounded(IN_WORDS), "float64"),
+    "long in words": (Bounded(CORRECTED_DOUBLES), "float64"),
     "short": (Short(Format.F16), "float32"),
 }
 

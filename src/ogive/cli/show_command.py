@@ -22,6 +22,7 @@ from ogive.graph.expression import REDUCTIONS, Expression, Format, walk
 from ogive.lowering.identities import as_computed
 from ogive.lowering.numerics.bound import UNKNOWN, Bound
 from ogive.lowering.numerics.bounded import Bounded
+from ogive.lowering.numerics.precisions import PROMOTED
 from ogive.lowering.real_lowering import RealLowering
 from ogive.operators.operator import Operator
 
@@ -129,7 +130,7 @@ def _bounds_of(roots: Sequence[Expression], inputs: Sequence[ElementType]) -> tu
     """
     if any(current.operation in REDUCTIONS for current in walk(*roots)):
         return (UNKNOWN,) * len(roots)
-    reals = RealLowering(Bounded(Format.F64, goal=Format.F32), tuple(inputs))
+    reals = RealLowering(Bounded(PROMOTED), tuple(inputs))
     return tuple(UNKNOWN if root.format is Format.TRUTH else reals.number(root).error for root in as_computed(roots))
 
 

@@ -20,6 +20,7 @@ from ogive.lowering.numerics.bounded import UNSEEN, Bounded
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.propagation import bounded
 from ogive.lowering.numerics.interval import Interval
+from ogive.lowering.numerics.precisions import CORRECTED
 from ogive.lowering.numerics.rounded_results import to_subnormal
 from ogive.lowering.numerics.truths import both, either
 from ogive.lowering.program import Stage, Summation
@@ -143,7 +144,7 @@ class DoubleRows(TestedRows):
         """Those of which no sum and no largest magnitude is asked."""
         self.summed: set[Expression] = set()
         """The exponentials that are summed and needed again."""
-        self.long = Bounded(Format.F64)
+        self.long = Bounded(CORRECTED)
         self.moderate: frozenset[Expression] = frozenset()
         """The operands that are reduced in the first level."""
 

@@ -25,6 +25,7 @@ from ogive.lowering.fast_path import fast_path
 from ogive.lowering.identities import beside_one, infinite_at_ends
 from ogive.lowering.moderate import moderate
 from ogive.lowering.numerics.bounded import Bounded
+from ogive.lowering.numerics.precisions import CORRECTED, CORRECTED_DOUBLES, CORRECTED_ELEMENTS, IN_WORDS, PROMOTED
 from ogive.lowering.numerics.short import Short
 from ogive.lowering.paired_results import paired_results
 from ogive.lowering.program import MASK, FastPath, Level, Number, Program, Source
@@ -133,10 +134,10 @@ def with_test(
 
     form = parameters_in(inputs, outputs)
     if is_of_doubles(roots, inputs, outputs):
-        arithmetic = Bounded(Format.F64, is_long=False, of_doubles=True)
+        arithmetic = Bounded(IN_WORDS)
         return moderate(made(arithmetic, TestedDoubles(arithmetic, inputs, form).tested_shortly(roots, outputs)))
     is_long = any(t.bits == 64 for t in (*inputs, *outputs))
-    arithmetic = Bounded(Format.F64, goal=None if is_long else Format.F32)
+    arithmetic = Bounded(CORRECTED if is_long else PROMOTED)
     tested = TestedReals(arithmetic, inputs, form).tested_shortly(roots, outputs)
     short = short_results(roots, inputs, outputs, with_undecided(*tested))
     if short is None:
@@ -172,10 +173,10 @@ def repaired(
     """The program of the second level."""
     form = parameters_in(inputs, outputs)
     if is_of_doubles(roots, inputs, outputs):
-        doubles = TestedDoubles(Bounded(Format.F64, of_doubles=True), inputs, form)
+        doubles = TestedDoubles(Bounded(CORRECTED_DOUBLES), inputs, form)
         results, undecided = doubles.tested(infinite_at_ends(roots), outputs)
     else:
-        reals = TestedReals(Bounded(Format.F64, knows_what_is_beyond_range=True), inputs, form)
+        reals = TestedReals(Bounded(CORRECTED_ELEMENTS), inputs, form)
         results, undecided = reals.tested(beside_one(roots), outputs)
     mask = (
         node(ops.CONSTANT, (), 0, Format.U8) if undecided is None else node(ops.CONVERT, (undecided,), None, Format.U8)

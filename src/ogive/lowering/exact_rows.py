@@ -23,6 +23,13 @@ from ogive.lowering.identities import as_computed
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import DoubleWord
 from ogive.lowering.numerics.machine import Machine
+from ogive.lowering.numerics.precisions import (
+    CORRECTED_ROWS,
+    CORRECTED_ROWS_OF_DOUBLES,
+    IN_WORDS,
+    PROMOTED,
+    PROMOTED_USUAL,
+)
 from ogive.lowering.numerics.truths import both, either, nowhere
 from ogive.lowering.paired_results import paired_rows
 from ogive.lowering.program import MASK, DecideRow, Level, Number, Program
@@ -93,9 +100,9 @@ class _Levels:
     def first(self) -> Program | None:
         """The program of the first level; of float64 that of the last one, where it alone knows a bound."""
         if not self.are_doubles:
-            return self._made(self.roots, self._rows(Bounded(Format.F64, Format.F32)))
+            return self._made(self.roots, self._rows(Bounded(PROMOTED)))
         roots, required = without_factors(self.roots)
-        arithmetic = Bounded(Format.F64, is_long=False, of_doubles=True)
+        arithmetic = Bounded(IN_WORDS)
         rows = DoubleRows(arithmetic, self.inputs, required, reduces=self.reduces)
         return self._made(roots, rows) or self.last
 
@@ -103,9 +110,9 @@ class _Levels:
     def last(self) -> Program | None:
         """The program of the level before enclosures."""
         if self.are_doubles:
-            arithmetic = Bounded(Format.F64, is_of_rows=True, of_doubles=True)
+            arithmetic = Bounded(CORRECTED_ROWS_OF_DOUBLES)
             return self._made(self.roots, DoubleRows(arithmetic, self.inputs, reduces=self.reduces))
-        return self._made(self.roots, self._rows(Bounded(Format.F64, is_of_rows=True)))
+        return self._made(self.roots, self._rows(Bounded(CORRECTED_ROWS)))
 
     def _rows(self, arithmetic: Bounded) -> TestedRows:
         return TestedRows(arithmetic, self.inputs, parameters_in(self.inputs, self.outputs), reduces=self.reduces)
@@ -165,7 +172,7 @@ def words_of_rows(root: Expression, inputs: Sequence[ElementType]) -> Program:
 
     The bound is infinite where none is known.
     """
-    rows = DoubleRows(Bounded(Format.F64, is_of_rows=True, of_doubles=True), tuple(inputs), reduces=True)
+    rows = DoubleRows(Bounded(CORRECTED_ROWS_OF_DOUBLES), tuple(inputs), reduces=True)
     outputs = (ELEMENT_TYPES["float64"],) * 3
     roots, first = as_computed([root]), len(inputs) + len(outputs)
     stages, m = rows.reduce(roots, first), rows.m
@@ -184,7 +191,7 @@ class _UsualRows(TestedRows):
     """
 
     def __init__(self, inputs: tuple[ElementType, ...]) -> None:
-        super().__init__(Bounded(Format.F64, Format.F32, is_usual=True), inputs, Format.F32)
+        super().__init__(Bounded(PROMOTED_USUAL), inputs, Format.F32)
 
     def _tested_float(self, root: Expression, storage: Format) -> tuple[Expression, Expression | None]:
         m, p, number = self.m, _SINGLE, self._result(root)

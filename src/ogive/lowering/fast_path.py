@@ -20,6 +20,7 @@ from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import DoubleWord
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
+from ogive.lowering.numerics.precisions import PROMOTED
 from ogive.lowering.numerics.short import Short, TooShort
 from ogive.lowering.numerics.truths import either
 from ogive.lowering.program import FastPath, Program, stored_operand, substituted
@@ -206,7 +207,7 @@ def _known(program: Program, largest: Sequence[float | None], least: Sequence[fl
     magnitudes = [magnitude for magnitude in largest if magnitude is not None]
     if source is None or len(magnitudes) < len(largest) or not _is_of_singles(program.inputs, program.outputs):
         return None
-    arithmetic, roots = Bounded(Format.F64, goal=Format.F32), source.formulas
+    arithmetic, roots = Bounded(PROMOTED), source.formulas
     if len(magnitudes) == 1:
         reals: _KnownReals = _ReducedReals(arithmetic, program.inputs, limit, magnitudes[0], least[0])
     else:

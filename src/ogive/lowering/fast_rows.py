@@ -19,6 +19,7 @@ from ogive.lowering.cost import is_worth_it, usual_cost
 from ogive.lowering.exact_rows import row_decider
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
+from ogive.lowering.numerics.precisions import PROMOTED
 from ogive.lowering.program import Program, Reduction, Summation
 from ogive.lowering.row_numbers import EXPONENTIALS, exponential, from_largest, row_exponential, within_row
 from ogive.lowering.untested_rows import UntestedRows, untested_rows
@@ -64,7 +65,7 @@ def _made(
     *,
     reduces: bool,
 ) -> Program:
-    double = FastRowsOfDoubles(Bounded(Format.F64, goal=Format.F32), tuple(inputs))
+    double = FastRowsOfDoubles(Bounded(PROMOTED), tuple(inputs))
     made = untested_rows(double, roots, outputs, parameter_count, reduces=reduces)
     if not (reduces and _sums_products(roots)):
         single = FastRows(Arithmetic(Format.F32), tuple(inputs))

@@ -71,6 +71,7 @@ from ogive.lowering.numerics.paired import (
     U,
     Unpaired,
 )
+from ogive.lowering.numerics.precisions import PROMOTED
 from ogive.lowering.numerics.rounded_results import are_same, is_near_tie, moved_by_half, single_to_16_bits, upper_half
 from ogive.lowering.numerics.truths import both, either
 from ogive.lowering.program import Program, Summation, stored_operand
@@ -652,7 +653,7 @@ class _PairedRows(TestedRows):
 
     def __init__(self, inputs: tuple[ElementType, ...], root: Expression, *, reduces: bool) -> None:
         # Numbers of a row need no second word either: the sum has fewer bits.
-        super().__init__(Bounded(Format.F64, Format.F32), inputs, Format.F32, reduces=True)
+        super().__init__(Bounded(PROMOTED), inputs, Format.F32, reduces=True)
         self.pairs, self.is_share, self.reduces = PairedArithmetic(), is_share(root), reduces
 
     def _sum(self, operand: Expression, value: DoubleWord) -> DoubleWord:

@@ -17,9 +17,10 @@ from ogive.graph.elementary_functions import LARGER, SMALLER
 from ogive.graph.expression import STORAGE, Expression, Format, is_extreme, node, walk
 from ogive.lowering.fold import fewer_conversions
 from ogive.lowering.numerics.bound import Beyond, Bound
-from ogive.lowering.numerics.bounded import NEXT_TO_NOTHING, Bounded
+from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import DoubleWord
 from ogive.lowering.numerics.elementary.propagation import bounded
+from ogive.lowering.numerics.precisions import NEXT_TO_NOTHING
 from ogive.lowering.numerics.rounded_results import (
     in_storage,
     moved_by_half,
@@ -244,7 +245,7 @@ class TestedReals(RealLowering):
     def _perhaps_vast(self, number: DoubleWord) -> DoubleWord:
         """A number that may be vast with its exponent multiplied in, whose bound then says less than that."""
         m, error = self.m, number.error
-        if number.exponent is None or not (m.knows_what_is_beyond_range and error.is_known):
+        if number.exponent is None or not (m.follows_vast and error.is_known):
             return number
         total, size = m.total(number), m.abs_(number.high)
         is_vast = m.less_equal_(m.number(m.safe), m.scale_(size, number.exponent))

@@ -33,9 +33,10 @@ from ogive.graph.expression import (
 )
 from ogive.lowering.numerics import ties
 from ogive.lowering.numerics.bound import EXACT, Beyond, Bound
-from ogive.lowering.numerics.bounded import NEXT_TO_NOTHING, Bounded
+from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.interval import Interval
+from ogive.lowering.numerics.precisions import CORRECTED, NEXT_TO_NOTHING
 from ogive.lowering.numerics.rounded_results import upper_half
 from ogive.lowering.numerics.truths import both, either, except_where, nowhere
 from ogive.lowering.program import Reduction, Stage, Summation, stored_operand
@@ -146,7 +147,7 @@ class TestedRows(RowLowering, TestedReals):
         super().__init__(arithmetic, inputs, parameters)
         self.is_sharp = True  # rows are repaired as a whole
         is_alone = arithmetic.extended or reduces
-        self.rows = self if is_alone else TestedRows(Bounded(Format.F64), inputs, parameters)
+        self.rows = self if is_alone else TestedRows(Bounded(CORRECTED), inputs, parameters)
         """The stages that compute the numbers that a row has one of."""
         if self.rows is not self:
             arithmetic.doubts = self.rows.m.doubts

@@ -16,6 +16,7 @@ from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.exponential import exp
 from ogive.lowering.numerics.interval import EVERYTHING, Interval
+from ogive.lowering.numerics.precisions import PROMOTED
 from ogive.lowering.program import Program, Reduction, Summation
 from ogive.lowering.row_lowering import MOST_REDUCTIONS, MOST_STAGES, RowLowering, has_room, is_share
 from ogive.lowering.row_numbers import (
@@ -209,7 +210,7 @@ class UntestedRows(RowLowering, UntestedElements):
         """How what is computed once a row is computed: in float64 always."""
         if self.m.format is Format.F64:
             return self
-        rows = UntestedRows(Bounded(Format.F64, goal=self.m.format), self.inputs)
+        rows = UntestedRows(Bounded(PROMOTED), self.inputs)
         rows.row_values, rows.rests = self.row_values, self.rests
         return rows
 

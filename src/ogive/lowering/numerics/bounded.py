@@ -28,24 +28,18 @@ from ogive.lowering.numerics import beyond_range, ties
 from ogive.lowering.numerics.bound import EXACT, UNKNOWN, Beyond, Bound
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord, Multiple
 from ogive.lowering.numerics.interval import EVERYTHING
+from ogive.lowering.numerics.precisions import CORRECTED, LOST, Precision
 from ogive.lowering.numerics.totals import Totals
 from ogive.lowering.numerics.truths import both, either, except_where, nowhere
 
-__all__ = ["LOST", "NEXT_TO_NOTHING", "UNSEEN", "Bounded", "exact_operand", "exact_parameter"]
+__all__ = ["UNSEEN", "Bounded", "exact_operand", "exact_parameter"]
 
 #: Truth values of truth values.
 TRUTHS_OF_TRUTHS = frozenset({ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT})
 
-#: The loss by underflow, and more: for results of float64, and for others. A subnormal addend of an FMA takes some processors 150
-#: cycles.
-LOST, LOST_OF_SHORTER = 2.0**-1070, 2.0**-1000
-
 #: A number that underflows on the way to a result of float64 that does not: less shows in the very smallest numbers alone. And up to
 #: which size a factor makes no more of it than that.
 UNSEEN, MODERATE = 2.0**-900, 2.0**60
-
-#: Below this an absolute bound is next to nothing: beside numbers 2**64 times as large it is a relative 2**-64.
-NEXT_TO_NOTHING = 2.0**-200
 
 #: Static bounds are sums of few terms of the first order: this covers those of the second, and their rounding.
 SLACK = 1 + 2.0**-20
@@ -63,52 +57,20 @@ class Bounded(Totals):
 
     bounded = True
     computes_in = Format.F64
-    #: Static bounds up to this need not run beside the value.
-    next_to_nothing = NEXT_TO_NOTHING
 
-    def __init__(
-        self,
-        form: Format = Format.F64,
-        goal: Format | None = None,
-        *,
-        is_long: bool = True,
-        of_doubles: bool = False,
-        knows_what_is_beyond_range: bool = False,
-        is_of_rows: bool = False,
-        is_usual: bool = False,
-    ) -> None:
-        """``is_long``: whether two words are those of the second level, or those of float64's own kernels (words.py).
-        ``is_usual``: whether results that are infinite or NaN are undecided, so that no bound says where NaN may be another
-        number.
-        """
-        if form is not self.computes_in:
-            raise ValueError(f"bounds are known of float{self.computes_in.bits}, not of {form.value}")
-        super().__init__(form, goal)
-        self.is_long = self.extended and is_long
-        self.of_doubles = of_doubles
-        self.unit = 2.0**-95 if self.extended else 2.0**-53
-        #: The error of the nearest number of the format, relative to a constant.
-        self.rounding = 2.0**-105 if self.extended else 2.0**-53
-        #: Beyond this a bound computed from an interval is worse than one that runs beside the value.
-        self.useful = 2.0**-60 if self.extended else 2.0**-41
-        #: Beyond this double-word numbers may lose their lower parts. Those of float64's own kernels have to reach its ends.
-        self.safe = 2.0**900 if self.is_long else math.inf if self.extended else 2.0**1020
+    def __init__(self, precision: Precision = CORRECTED) -> None:
+        if precision.form is not self.computes_in:
+            raise ValueError(f"bounds are known of float{self.computes_in.bits}, not of {precision.form.value}")
+        super().__init__(precision.form, precision.goal)
+        self.working = precision
+        self.unit, self.rounding, self.useful = precision.unit, precision.rounding, precision.useful
+        self.safe, self.small, self.lost = precision.safe, precision.small, precision.lost
+        self.share_of_static, self.next_to_nothing = precision.share_of_static, precision.next_to_nothing
+        self.is_long, self.of_doubles, self.is_usual = precision.is_long, precision.of_doubles, precision.is_usual
+        self.follows_zeros, self.follows_exactness = precision.follows_zeros, precision.follows_exactness
+        self.follows_vast = precision.follows_vast
         self.overflow_is_known = False
         """Whether results that overflow are meant to: that is no doubt then."""
-        self.small = 2.0**-960 if self.extended else 2.0**-1022
-        self.follows_zeros = self.extended and is_of_rows
-        self.follows_exactness = knows_what_is_beyond_range or (of_doubles and self.is_long)
-        self.is_usual = is_usual
-        self.knows_what_is_beyond_range = knows_what_is_beyond_range
-        """Whether bounds say which numbers are vast (beyond_range.py). Else these are in doubt."""
-        self.knows_nan = self.follows_exactness
-        """Whether bounds say which numbers are NaN for certain."""
-        #: The share that a bound with a static part becomes where one has to be relative.
-        self.share_of_static = 2.0**-96 if self.follows_zeros else 2.0**-64
-        #: The loss by underflow, and more.
-        self.lost = LOST if of_doubles else LOST_OF_SHORTER
-        if of_doubles:
-            self.share_of_static = 2.0**-110 if self.is_long else 2.0**-80
         self.doubts: dict[Expression, Expression] = {}
         """A truth value -> where it may be the wrong one."""
         self.known_doubts: dict[Expression, Expression | None] = {}
@@ -155,7 +117,7 @@ class Bounded(Totals):
         self, error: Bound, found: beyond_range.Found | None, result: DoubleWord, a: DoubleWord, b: DoubleWord
     ) -> Bound:
         """The bound of a sum, product or quotient, with what is known of its vast values and of NaN."""
-        if not self.knows_nan:
+        if not self.follows_exactness:
             return error
         nan = either(beyond_range.of_nan(a, b), beyond_range.of_nothing(self, result, a, b))
         error = replace(error, nan=nan)
@@ -272,7 +234,7 @@ class Bounded(Totals):
 
     def _keep_multiple(self, result: DoubleWord, a: DoubleWord, by: DoubleWord, *, divides: bool) -> None:
         """Remember of which single number of float32 or less a product or quotient is a multiple."""
-        if not self.knows_what_is_beyond_range or by.high.operation is not ops.CONSTANT or not by.error.is_exact:
+        if not self.follows_vast or by.high.operation is not ops.CONSTANT or not by.error.is_exact:
             return
         factor = Fraction(by.high.attribute) if math.isfinite(by.high.attribute) else Fraction(0)
         if by.low is not None:
@@ -429,7 +391,7 @@ class Bounded(Totals):
             exactly = both(exactly, self.equal_(rest, self.number(0.0)))
         least, largest = math.sqrt(x.least), math.sqrt(x.largest)
         error = Bound(relative, 0.0, absolute, doubt, None, least, largest, exactly=exactly)
-        if self.knows_nan:
+        if self.follows_exactness:
             nan = either(x.nan, beyond_range.outside(self, a, below=0.0))
             error = replace(error, nan=nan, doubt=either(doubt, x.vast))
         return self._made(result, error)
@@ -850,7 +812,7 @@ class Bounded(Totals):
         has_one_sign = a.interval.low >= 0 or a.interval.high <= 0
         if (has_one_sign and not self.extended) or (a.error.is_relative and a.error.relative < 1):
             return self.always
-        exactly = self.are_exact(a) if self.knows_what_is_beyond_range else None
+        exactly = self.are_exact(a) if self.follows_vast else None
         found = either(a.error.keeps_sign, a.error.vast, exactly)
         if has_one_sign:  # the logarithm of what is rounded to 1 is 0, not -0
             is_negative = node(ops.LESS, (self.bits_(a.high), self.whole(0)), None, Format.BIT)
@@ -1084,7 +1046,7 @@ class Bounded(Totals):
             most, size = self.number(self.safe), self.abs_(result.high)
             # NaN is what IEEE arithmetic says, but for two words, which may be infinities that cancel.
             is_large = self.not_(self.less_(size, most)) if self.is_long else self.less_equal_(most, size)
-            if self.knows_what_is_beyond_range:
+            if self.follows_vast:
                 return self._perhaps_vast(
                     result, replace(error, relative=relative, static=static, least=least), factors
                 )

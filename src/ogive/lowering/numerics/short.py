@@ -19,6 +19,7 @@ from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import DoubleWord
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.paired import FARTHEST
+from ogive.lowering.numerics.precisions import SINGLE_FOR_BFLOAT16, SINGLE_FOR_FLOAT16
 from ogive.lowering.numerics.truths import both, either, except_where
 
 __all__ = ["Factors", "Short", "TooShort"]
@@ -51,23 +52,14 @@ class Short(Bounded):
 
     def __init__(self, goal: Format, *, are_moderate: bool = False) -> None:
         """``are_moderate``: whether parameters are positive, neither tiny nor vast. Where one is not, all is undecided."""
-        super().__init__(Format.F32, goal)
+        super().__init__(SINGLE_FOR_FLOAT16 if goal is Format.F16 else SINGLE_FOR_BFLOAT16)
         self.are_moderate = are_moderate
         self.immoderate: Expression | None = None
         """The condition that a parameter is not moderate."""
         self.doubts_usual_parameters = False
         """Whether results might overflow by parameters of usual size, which are in doubt then for all elements."""
-        self.unit = self.rounding = 2.0**-24
-        #: 16-bit results need no better operands than this.
-        self.useful = 2.0**-14
-        self.safe, self.small = 2.0**127, self.smallest_normal
-        self.lost = 2.0**-149
-        #: No constant bound is smaller, nor is a product of it subnormal: such an operand takes some processors 150 cycles.
-        self.least_bound = 2.0**-60 if goal is Format.F16 else 2.0**-100
         self.factors: dict[Expression, Factors] = {}
         """The rounded products of exact numbers, and their quotients by what is the same for all elements."""
-        #: Next to the smallest number of the goal this is nothing, and where it is multiplied it still may be.
-        self.next_to_nothing = 2.0**-60 if goal is Format.F16 else 2.0**-140
 
     @property
     def is_wide(self) -> bool:
@@ -76,8 +68,8 @@ class Short(Bounded):
 
     def number(self, value: float | Fraction) -> Expression:
         """A constant; a bound that is tiny or no number of float32 is rounded upwards."""
-        if isinstance(value, float) and 0 < value < self.least_bound:
-            value = self.least_bound
+        if isinstance(value, float) and 0 < value < self.working.least_bound:
+            value = self.working.least_bound
         if isinstance(value, float) and not self.holds(value):
             with np.errstate(all="ignore"):  # the caller's modes are for the caller's numbers
                 nearest = np.float32(value) if value < self.largest else np.float32(math.inf)
@@ -89,7 +81,7 @@ class Short(Bounded):
         size = abs(float(value))
         if 0 < size < math.inf and not self.smallest_normal <= size < self.safe:
             raise TooShort(f"{float(value)} is no normal number of float32")
-        if 0 < size < self.least_bound:  # a number, which `number` would take for a bound
+        if 0 < size < self.working.least_bound:  # a number, which `number` would take for a bound
             high = self.rounded(Fraction(value))
             return DoubleWord(node(ops.CONSTANT, (), high, self.format), interval=Interval.around(high))
         return super().wide(value)

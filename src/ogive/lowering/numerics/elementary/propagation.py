@@ -18,13 +18,14 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, Operation, node
 from ogive.lowering.numerics import beyond_range, ties
 from ogive.lowering.numerics.bound import UNKNOWN, Beyond, Bound
-from ogive.lowering.numerics.bounded import LOST, NEXT_TO_NOTHING, SLACK, Bounded
+from ogive.lowering.numerics.bounded import SLACK, Bounded
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.exponential import FARTHEST
 from ogive.lowering.numerics.elementary.extremes import computed_remainder, is_one_word
 from ogive.lowering.numerics.elementary.own_errors import CORRECTED, IN_WORDS, PROMOTED
 from ogive.lowering.numerics.elementary.trigonometric import NO_TURN
 from ogive.lowering.numerics.interval import Interval
+from ogive.lowering.numerics.precisions import LOST, NEXT_TO_NOTHING
 from ogive.lowering.numerics.truths import both, either, except_where, nowhere
 
 __all__ = ["FUNCTIONS", "bounded", "condition_within", "of_one", "rule_of"]
@@ -363,7 +364,7 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
         saturated = m.less_(m.number(limit), u.high)
     if limit < math.inf and u_low < -limit and not function.is_limited_above and end is None:
         saturated = either(saturated, m.less_(u.high, m.number(-limit)))
-    is_vast = function.saturates and m.knows_what_is_beyond_range
+    is_vast = function.saturates and m.follows_vast
     if not is_vast:
         doubt = either(doubt, saturated)
     if function.name in ("log", "log2", "log10") and operand.exponent is not None:
@@ -459,9 +460,9 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
         exactly = either(exactly, limit_is_exact)
         doubt = either(operand.error.doubt, except_where(doubt, limit_is_exact))
     made = Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign, exactly, beyond)
-    if m.knows_what_is_beyond_range:
+    if m.follows_vast:
         made = _beyond_range(m, function, made, u, saturated if is_vast else None)
-    elif m.knows_nan:
+    elif m.follows_exactness:
         made = replace(made, nan=either(u.error.nan, beyond_range.outside(m, u, *function.domain)))
     return replace(result, error=made)
 
@@ -519,7 +520,7 @@ def _far(m: Bounded, function: Function, u: DoubleWord, change: Expression) -> E
 
     There `FUNCTIONS` have what the rule is wrong by. atan comes to its limit later.
     """
-    if not m.knows_what_is_beyond_range or "unknown" in function.of_vast or function.name == "atan":
+    if not m.follows_vast or "unknown" in function.of_vast or function.name == "atan":
         return None
     size = m.abs_(u.high)
     return both(m.less_(m.number(FAR), size), m.less_(m.mul_(change, m.number(2.0)), size))
@@ -747,7 +748,7 @@ def _zero_where(m: Bounded, where: Expression, a: DoubleWord) -> DoubleWord:
 
 def _nan_of_power(m: Bounded, x: DoubleWord, y: DoubleWord) -> Expression | None:
     """The condition that a finite negative number is raised to a power that is certainly no integer."""
-    if not (m.knows_nan and y.error.is_known):
+    if not (m.follows_exactness and y.error.is_known):
         return None
     below = beyond_range.outside(m, x, below=0.0)
     value = m.single(y)
@@ -794,7 +795,7 @@ def _of_remainder(m: Bounded, result: DoubleWord, x: DoubleWord, y: DoubleWord) 
     """Exact, of exact numbers of one word. It is a multiple of the last bit of y, or x."""
     doubt = either(x.error.doubt, y.error.doubt, x.error.vast, y.error.vast)
     bits = max(x.error.bits, y.error.bits) if x.error.bits and y.error.bits else None
-    nan = beyond_range.of_nothing(m, result, x, y) if m.knows_nan else None
+    nan = beyond_range.of_nothing(m, result, x, y) if m.follows_exactness else None
     return Bound(0.0, 0.0, None, doubt, bits, 0.0, min(x.error.largest, y.error.largest), nan=nan)
 
 
