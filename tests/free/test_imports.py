@@ -456,7 +456,25 @@ ogive.celu(np.zeros(5, np.float32))
     cold = loaded_by(code)
     assert "llvmlite.binding" in cold
     assert "flint" not in cold  # which decides the last level
-    assert "llvmlite.binding" not in loaded_by(code)
+    warm = loaded_by(code)
+    for heavy in ("llvmlite.binding", "ml_dtypes", "dataclasses"):
+        assert heavy not in warm, heavy
+
+
+def test_types_of_ml_dtypes_are_known_from_its_import_on():
+    code = """
+import numpy as np, ogive
+x = np.linspace(-3, 3, 8, dtype=np.float32)
+singles = ogive.relu(x), ogive.relu(x, out=x.copy()), ogive.leaky_relu(x, alpha=0.5)
+assert "ml_dtypes" not in sys.modules
+import ml_dtypes
+b = x.astype(ml_dtypes.bfloat16)
+assert ogive.relu(b, out=np.empty_like(b)).dtype == b.dtype
+assert ogive.relu(list(b)).dtype == ogive.leaky_relu(b, alpha=0.5).dtype == b.dtype
+assert ogive.relu(x, dtype=b.dtype).dtype == ogive.relu.bind()(b).dtype == b.dtype
+assert (ogive.relu(x) == singles[0]).all() and (ogive.leaky_relu(x, alpha=0.5) == singles[2]).all()
+"""
+    loaded_by(code)
 
 
 def test_front_ends_are_loaded_when_they_are_wanted():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import update_wrapper
 from itertools import count, islice, product
@@ -309,11 +310,16 @@ class Operator(_native.OperatorCall):
         if arguments:
             what, allowed = f"bind was given {described(arguments[0])} by position", "parameters, by name"
             raise ArgumentError(message(self.name, what, allowed, f"Give arrays to the result: {self.name}.bind()(x)"))
+        return self._bound_to(parameters, is_complete=True)
+
+    def _bound_to(self, parameters: Mapping[str, Any], *, is_complete: bool) -> np.ufunc:
+        """The ufunc with these parameters. One that need not be complete has no loops for bfloat16 before ml_dtypes is imported."""
         values = self.checked_parameters(parameters)
-        key = _key(values)
+        has_all = is_complete or "ml_dtypes" in sys.modules
+        key = (*_key(values), has_all)
         ufunc = self._bound.get(key)
         if ufunc is None:
-            ufunc = self._make_ufunc(values)
+            ufunc = self._make_ufunc(values, is_complete=has_all)
             if len(self._bound) >= 256:
                 self._bound.pop(next(iter(self._bound)))
             self._bound[key] = ufunc
@@ -615,11 +621,12 @@ class Operator(_native.OperatorCall):
         """The computation for one combination of element types, with parameters as in ``computation``."""
         return self.computation(signature, **parameters).program
 
-    def _make_ufunc(self, values: Mapping[str, Any]) -> np.ufunc:
+    def _make_ufunc(self, values: Mapping[str, Any], *, is_complete: bool = True) -> np.ufunc:
         numbers = {p.name: values[p.name] for p in self.numeric_parameters}
         loops = [
             (numbers_of_types, self.kernel(signature, **self.constants(signature, values)))
             for signature in self.signatures
+            if is_complete or all(t.name != "bfloat16" for side in signature for t in side)
             for numbers_of_types in type_numbers(signature)
         ]
         # The name tells apart what libraries such as Dask identify by name. pandas would compute ufuncs that are called
@@ -696,10 +703,14 @@ class Operator(_native.OperatorCall):
         raise ArgumentError(message(self.name, f"{name} is None", "an array or a number"))
 
     def _bind(self, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[np.ufunc, tuple[str, ...]]:
-        """The ufunc for a set of keywords, and those keywords that are NumPy's."""
+        """The ufunc for a set of keywords, and those keywords that are NumPy's.
+
+        Calls ask again when there are arrays of bfloat16: a call with others does not import ml_dtypes.
+        """
         rest = tuple(name for name in names if name in self.numpy_keywords)
         given = {name: value for name, value in zip(names, values, strict=True) if name not in self.numpy_keywords}
-        return self.bind(**given), rest
+        is_own = type(self).bind is Operator.bind
+        return self._bound_to(given, is_complete=False) if is_own else self.bind(**given), rest
 
     def _trace(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """A call inside a formula: the operator's own formula with these operands."""

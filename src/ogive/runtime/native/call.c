@@ -29,6 +29,7 @@ typedef struct {
     OgiveDirect *direct; /* the ufunc's loops, if the call may go to them: no keyword of NumPy's but out */
     Py_ssize_t out;       /* which keyword is out, or -1 */
     unsigned int parameters; /* bit i: keyword i is a parameter of the operator */
+    char is_partial;         /* whether the ufunc has no loops for types of ml_dtypes, which nothing had imported yet */
 } bound_call;
 
 typedef struct {
@@ -49,6 +50,17 @@ typedef struct {
 
 PyTypeObject *ogive_operator_type;
 static PyTypeObject *expression_type; /* set by ogive.operator */
+
+/* ---- types of ml_dtypes -------------------------------------------------------------------------- */
+
+/* Whether ml_dtypes is imported: before, there is no array of its types, and loops for them would import it. */
+static int types_are_registered(void) {
+    static _Atomic int are;
+    if (!atomic_load_explicit(&are, memory_order_relaxed)) {
+        atomic_store_explicit(&are, PyDict_GetItemString(PyImport_GetModuleDict(), "ml_dtypes") != NULL, memory_order_relaxed);
+    }
+    return atomic_load_explicit(&are, memory_order_relaxed);
+}
 
 /* ---- what is remembered ------------------------------------------------------------------------ */
 
@@ -117,6 +129,28 @@ static void forget(remembered_call *call) {
     release(&call->bound);
 }
 
+/* Forgets the calls that go to ufuncs without all loops. */
+static void forget_partial(OgiveOperator *self) {
+    bound_call old = {.out = -1};
+    remembered_call others[REMEMBERED] = {{NULL}};
+    OGIVE_LOCK(self);
+    if (self->without_keywords.is_partial) {
+        old = self->without_keywords;
+        self->without_keywords = (bound_call){.out = -1};
+    }
+    for (int i = 0; i < REMEMBERED; ++i) {
+        if (self->calls[i].bound.is_partial) {
+            others[i] = self->calls[i];
+            self->calls[i] = (remembered_call){NULL};
+        }
+    }
+    OGIVE_UNLOCK();
+    release(&old);
+    for (int i = 0; i < REMEMBERED; ++i) {
+        forget(&others[i]);
+    }
+}
+
 /* Remembers a call if the values of its parameters cannot change; 0, or -1 with an error set. Dropping an older entry
  * may run Python code, which may call the operator again: that comes last, without the lock. */
 static int remember(OgiveOperator *self, PyObject *names, PyObject *const *values, const bound_call *bound) {
@@ -154,6 +188,7 @@ static int bind(OgiveOperator *self, PyObject *names, PyObject *const *values, b
     for (Py_ssize_t k = 0; k < count; ++k) {
         PyTuple_SET_ITEM(value_tuple, k, Py_NewRef(values[k]));
     }
+    const int has_types = types_are_registered();
     PyObject *answer = PyObject_CallMethod((PyObject *)self, "_bind", "OO", names, value_tuple);
     Py_DECREF(value_tuple);
     PyObject *ufunc, *rest;
@@ -161,7 +196,7 @@ static int bind(OgiveOperator *self, PyObject *names, PyObject *const *values, b
         Py_XDECREF(answer);
         return -1;
     }
-    *bound = (bound_call){.out = -1};
+    *bound = (bound_call){.out = -1, .is_partial = !has_types};
     for (Py_ssize_t k = 0; k < count; ++k) {
         PyObject *name = PyTuple_GET_ITEM(names, k);
         int left = PySequence_Contains(rest, name);
@@ -219,6 +254,19 @@ static int find(OgiveOperator *self, PyObject *names, PyObject *const *values, b
     OGIVE_UNLOCK();
     release(&old);
     return 0;
+}
+
+/* The same, where loops for all types that there are by now. */
+static int find_complete(OgiveOperator *self, PyObject *names, PyObject *const *values, bound_call *bound) {
+    if (find(self, names, values, bound) < 0) {
+        return -1;
+    }
+    if (!bound->is_partial || !types_are_registered()) {
+        return 0;
+    }
+    release(bound);
+    forget_partial(self);
+    return find(self, names, values, bound);
 }
 
 /* ---- the way to Python ------------------------------------------------------------------------- */
@@ -370,7 +418,7 @@ OgiveDirect *ogive_find_direct(PyObject *operator, PyObject *names, PyObject *co
     *owner = NULL;
     if (!PyObject_TypeCheck(operator, ogive_operator_type) ||
         (names != NULL && PyTuple_GET_SIZE(names) > MAX_KEYWORDS) ||
-        find((OgiveOperator *)operator, names, values, &bound) < 0) {
+        find_complete((OgiveOperator *)operator, names, values, &bound) < 0) {
         return NULL;
     }
     Py_XDECREF(bound.rest_names);
@@ -403,6 +451,15 @@ static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, si
     PyObject *result = NULL;
     if (bound.direct != NULL) {
         result = ogive_call_directly(bound.direct, args, bound.out < 0 ? NULL : args[nargs + bound.out]);
+    }
+    if (result == NULL && bound.is_partial && !PyErr_Occurred() && types_are_registered()) { /* an operand may be of these types */
+        release(&bound);
+        if (find_complete(self, names, args + nargs, &bound) < 0) {
+            return explain(self, args, nargs, names);
+        }
+        if (bound.direct != NULL) {
+            result = ogive_call_directly(bound.direct, args, bound.out < 0 ? NULL : args[nargs + bound.out]);
+        }
     }
     if (result == NULL && !self->is_row_wise) {
         result = is_for_python(&bound, args, nargs, names)
