@@ -127,3 +127,15 @@ def test_every_function_of_the_catalogue_has_a_rule():
                 numbers = [n for n in walk(root) if n.operands and n.format in (Format.NUMBER, Format.TRUTH)]
                 missing |= {n.operation.name for n in numbers} - set(FUNCTIONS)
     assert missing <= {"integer_power", "bit_count", "bit_shift_left", "bit_shift_right", "quotient"}
+
+
+def test_powers_of_what_may_be_one_are_not_known_to_be_no_number():
+    """1 to the power of NaN is 1, and so is NaN to the power of 0."""
+    x, formulas = np.array([0.6, 0.75]), []
+    formulas.append((lambda x: np.power(np.cosh(np.floor(x)), np.sqrt(-x)), [1.0, 1.0]))
+    formulas.append((lambda x: np.power(np.sqrt(-x), np.floor(x)), [1.0, 1.0]))
+    for formula, expected in formulas:
+        op = ogive.operator(formula)
+        _, is_decided = by_magnitude(op.formula()[0], {0: x}, {}, ELEMENT_TYPES["float64"])
+        assert not is_decided.any()
+        assert op(np.repeat(x, 8)).tolist() == np.repeat(expected, 8).tolist()

@@ -569,9 +569,13 @@ def _power(a: Rough, b: Rough) -> Rough:
     base = np.where(a.is_zero, 0.0, math.inf) * np.where(a.sign < 0, -1.0, 1.0)
     special = exactly(np.power(base, exponent))
     one = (is_exact & (exponent == 0)) | (np.isneginf(a.apart) & (a.near == 1))
+    # NaN has a power with an exponent that may be zero, and 1 has powers of NaN.
+    is_not_one = a.is_nan | (a.sign < 0) | a.is_zero | (a.low > 0) | (a.high < 0)
+    is_nan = (a.is_nan & (b.is_nan | b.is_infinite | b.is_number)) | (b.is_nan & is_not_one)
     return _first(
         (one, _constant(1.0, a)),
-        (a.is_nan | b.is_nan, _nan(a)),
+        (is_nan, _nan(a)),
+        (a.is_nan | b.is_nan, _unknown(a)),
         (special_base & is_exact & (a.sign != 0), special),
         (special_base & (a.sign > 0) & b.is_number, of_positive),
         (a.is_number & (a.sign < 0) & is_exact & ~is_whole & ~b.is_infinite, _nan(a)),
