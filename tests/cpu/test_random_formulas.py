@@ -99,6 +99,21 @@ def test_written_formulas_are_correctly_rounded(name: str, dtype: str) -> None:
     assert wrong_results(lift(WRITTEN[name]), kind, operands(kind, generator, 4000), 1.0) == []
 
 
+#: Numbers of which the smaller or the larger one is chosen; the other one has overflowed on the way to a logarithm or an angle.
+BEYOND = {
+    "logarithm": lambda x: f.minimum(f.asinh(f.exp(x)), 1e300),
+    "logarithm of a power": lambda x: f.minimum(f.asinh(1 / f.power(x, x * 0.5)), 3e38),
+    "angle": lambda x: f.maximum(f.sin(x * x), x - x),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_choices_beside_what_overflows_are_in_doubt(name: str) -> None:
+    kind = ELEMENT_TYPES["float64"]
+    x = np.array([1e200, -3e180, 2.1e218, -2.7e31, 1e300, 40.0, -0.75])
+    assert wrong_results(lift(BEYOND[name](X)), kind, [x], 1.0) == []
+
+
 #: Numbers whose sign is that of what has underflowed, or of nothing, times zero.
 TAILS = (f.exp(-Y), f.normal_tail(Y))
 SIGNS_OF_ZERO = {

@@ -72,8 +72,12 @@ class TestedDoubles(TestedReals, UntestedElements):
         return super()._condition(root) if chosen is None else chosen
 
     def _doubt_of_choice(self, root: Expression, condition: Expression) -> Expression | None:
-        """The larger one of two that nearly agree is right to float64, whichever."""
-        return None if is_extreme(root) else super()._doubt_of_choice(root, condition)
+        """The larger one of a number and a constant that nearly agree is right to float64, whichever: only doubts count."""
+        constants = [n.attribute for n in root.operands[1:] if n.operation is ops.CONSTANT]
+        if not is_extreme(root) or not constants or float(constants[0]) != constants[0]:
+            return super()._doubt_of_choice(root, condition)
+        errors = [self.number(n).error for n in root.operands[1:]]
+        return either(*(error.doubt if error.is_known else self.m.always for error in errors))
 
     def _tested_float(self, root: Expression, storage: Format) -> tuple[Expression, Expression | None]:
         """A number rounded to float64, and where that is undecided."""
