@@ -216,3 +216,28 @@ def test_limits_at_infinities_are_exact(function, dtype, asked):
             found = op(np.full(500, x, dtype), weight.astype(dtype), bias.astype(dtype))
             assert np.array_equal(found, (limit * weight.astype(float) + bias.astype(float) * 4).astype(dtype))
     assert not asked
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda x, y: (x - y) * (x - y),
+        lambda x, y: (x - 1) / np.sqrt(y * y + 1) * 3 + 0.5,
+        lambda x, y: x / (1 + np.exp(-x)) * y,
+        lambda x, y: -abs(np.where(x > y, x * y, x / y)),
+        lambda x, y: x * (y * y + 0.25) - x / 3,
+    ],
+)
+def test_infinities_of_float64_are_no_overflow(formula, asked):
+    """Sums, products and quotients of infinite operands follow IEEE 754 in the repair."""
+    x, y = (
+        grid.ravel() for grid in np.meshgrid([np.inf, -np.inf, 2.5, -0.75, 300.0], [np.inf, -np.inf, 2.5, -3.0, 1e-3])
+    )
+    is_asked = np.isinf(x) | np.isinf(y)
+    with np.errstate(all="ignore"):
+        expected = formula(x, y)
+        found = ogive.operator(formula)(x[is_asked], y[is_asked])
+    assert not asked
+    np.testing.assert_allclose(found, expected[is_asked], rtol=2.0**-50)
+    numbers = ~np.isnan(found)
+    assert np.array_equal(np.signbit(found[numbers]), np.signbit(expected[is_asked][numbers]))

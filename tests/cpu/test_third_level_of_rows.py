@@ -133,3 +133,17 @@ def test_they_are_what_enclosures_say(name, family, request):
     for one, right in zip(found if isinstance(found, tuple) else (found,), expected, strict=True):
         right = np.array(right, np.float32)
         assert np.ravel(one).view(np.uint32).tolist() == right.view(np.uint32).tolist(), (arrays, one, right)
+
+
+@pytest.mark.parametrize("name", ["lp_normalization", "rms_normalization"])
+def test_infinities_of_float64_make_a_row_zero(name, asked):
+    """Padding of -inf makes the norm infinite: what is divided by it is a zero of its own sign."""
+    op = OPERATORS[name]
+    x = np.random.default_rng(3).normal(size=(ROWS, LENGTH))
+    x[:, 40:] = -np.inf
+    with np.errstate(all="ignore"):
+        found = op(x, *[np.ones(LENGTH) for _ in op.signatures[0].inputs[1:]])
+    assert not asked
+    assert np.isnan(found[:, 40:]).all()
+    assert not found[:, :40].any()
+    assert np.array_equal(np.signbit(found[:, :40]), np.signbit(x[:, :40]))

@@ -582,7 +582,10 @@ class TestedRows(RowLowering, TestedReals):
             relative += error.relative * ROOM
         added_up = (lambda bound: self._total(bound)[0]) if self.m.extended else self._sum_of_bound
         absolute, static = self._with_losses(absolute, error, NEXT_TO_NOTHING, added_up)
-        doubt, largest = self._in_range(total.high, error, self._any(error.doubt))
+        doubt, largest = self._in_range(total.high, error, self._any(error.doubt), infinite := self._infinite(value))
+        if infinite is not None:
+            exactly = either(exactly, infinite)
+            absolute = None if absolute is None else m.select_(infinite, m.number(0.0), absolute)
         least = max(error.least, lies.smallest_magnitude)
         beyond = self._beyond_zero(value)
         return replace(
@@ -706,12 +709,19 @@ class TestedRows(RowLowering, TestedReals):
             absolute = self._plus(absolute, m.mul_(added_up(error.absolute), m.number(ROOM_OF_ROUGH)))
         return absolute, static
 
-    def _in_range(self, total: Expression, error: Bound, doubt: Expression | None) -> tuple[Expression | None, float]:
-        """The doubt of a sum, which may overflow, and its largest magnitude."""
+    def _in_range(
+        self, total: Expression, error: Bound, doubt: Expression | None, infinite: Expression | None = None
+    ) -> tuple[Expression | None, float]:
+        """The doubt of a sum, which may overflow, and its largest magnitude. ``infinite``: where an element is infinite."""
         m, largest = self.rows.m, error.largest * MOST_ELEMENTS
         if not largest < m.safe:
-            doubt = either(doubt, m.not_(m.less_(m.abs_(total), m.number(m.safe))))
+            doubt = either(doubt, except_where(m.not_(m.less_(m.abs_(total), m.number(m.safe))), infinite))
         return doubt, largest
+
+    def _infinite(self, value: DoubleWord) -> Expression | None:
+        """Whether an element of a sum is infinite by its formula; None for never, or where that is not known."""
+        truth = self.m.is_infinity(value)
+        return None if truth is None else self._any(truth)
 
     def _sum_of_bound(self, bound: Expression) -> Expression:
         """The sum of a bound of elements: of its terms without the factors that are the same all along the row, where that

@@ -189,12 +189,14 @@ def of_comparison(m: Totals, a: DoubleWord, b: DoubleWord) -> Expression | None:
 
 
 def of_nothing(m: Totals, result: DoubleWord, *operands: DoubleWord) -> Expression | None:
-    """The condition that numbers have no sum, product or quotient: inf - inf, inf * 0, 0/0, of exact numbers of one word or zeros."""
+    """The condition that numbers have no sum, product or quotient: inf - inf, inf * 0, 0/0, of exact numbers of one word, zeros and
+    infinities.
+    """
     found: Expression | None = m.not_(m.equal_(result.high, result.high))
     for operand in operands:
         if not (operand.error.is_exact and operand.low is None):
-            is_zero = m.is_zero(operand)
-            found = None if found is None or is_zero is None else both(found, is_zero)
+            known = either(m.is_zero(operand), m.is_infinity(operand))
+            found = None if found is None or known is None else both(found, known)
         found = except_where(found, either(operand.error.doubt, operand.error.vast))
     return found
 

@@ -69,6 +69,7 @@ class Bounded(Totals):
         self.is_long, self.of_doubles, self.is_usual = precision.is_long, precision.of_doubles, precision.is_usual
         self.follows_zeros, self.follows_exactness = precision.follows_zeros, precision.follows_exactness
         self.follows_vast = precision.follows_vast
+        self.knows_infinities = self.of_doubles and self.is_long
         self.overflow_is_known = False
         """Whether results that overflow are meant to: that is no doubt then."""
         self.doubts: dict[Expression, Expression] = {}
@@ -111,7 +112,8 @@ class Bounded(Totals):
         doubt, exactly = either(x.doubt, y.doubt), self._exactly_added(a, b)
         beyond = ties.of_sum(self, a, b) if self.extended else None
         error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly, beyond)
-        return self._made(result, self._of_two(error, beyond_range.of_sum(self, a, b), result, a, b))
+        error = self._of_two(error, beyond_range.of_sum(self, a, b), result, a, b)
+        return self._made(result, error, infinite=either(*map(self.is_infinity, (a, b))))
 
     def _of_two(
         self, error: Bound, found: beyond_range.Found | None, result: DoubleWord, a: DoubleWord, b: DoubleWord
@@ -229,7 +231,7 @@ class Bounded(Totals):
         error = self._of_two(error, beyond_range.of_product(self, a, b), result, a, b)
         for part, constant in ((a, b), (b, a)):
             self._keep_multiple(result, part, constant, divides=False)
-        made = self._made(result, error, factors=(a, b))
+        made = self._made(result, error, factors=(a, b), infinite=self._infinite_product(a, b))
         return self._in_other_frame(made) if self.of_doubles and result.exponent is not None else made
 
     def _keep_multiple(self, result: DoubleWord, a: DoubleWord, by: DoubleWord, *, divides: bool) -> None:
@@ -317,7 +319,8 @@ class Bounded(Totals):
         if y.absolute is not None:
             absolute = self._plus(absolute, self._magnitude(result), y.absolute)
             uncertain = self.not_less(self.mul_(y.absolute, self.number(2.0**10)), self._magnitude(b))
-            doubt = either(doubt, except_where(uncertain, either(y.vast, zero, self._where_exact(b))))
+            known = either(y.vast, zero, self.is_infinity(b), self._where_exact(b))
+            doubt = either(doubt, except_where(uncertain, known))
         if absolute is not None and self.is_own:
             # By the reciprocal that the quotient has: infinite beside a divisor that it is not good for.
             reciprocal = self.abs_(self.div_(self.number(1.0), b.high))
@@ -353,7 +356,8 @@ class Bounded(Totals):
         self._keep_multiple(result, a, b, divides=True)
         beyond = ties.of_ratio(self, a, b, is_sure=not static and absolute is None) if self.extended else None
         error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly, beyond)
-        made = self._made(result, self._of_two(error, found, result, *operands))
+        error = self._of_two(error, found, result, *operands)
+        made = self._made(result, error, infinite=self._infinite_product(a, b))
         return self._in_other_frame(made) if self.of_doubles and result.exponent is not None else made
 
     def error_of_mantissa(self, a: DoubleWord) -> Bound:
@@ -379,7 +383,7 @@ class Bounded(Totals):
             doubt = either(doubt, except_where(self.less_(self._magnitude(a), self.number(self.small)), zero))
         if x.absolute is not None:
             uncertain = self.not_less(self.mul_(x.absolute, self.number(2.0**10)), self._magnitude(a))
-            doubt = either(doubt, except_where(uncertain, either(zero, self._where_exact(a))))
+            doubt = either(doubt, except_where(uncertain, either(zero, self.is_infinity(a), self._where_exact(a))))
             if self.is_own:  # by the reciprocal that the root's second word has
                 reciprocal = self.div_(self.number(0.5), result.high)
                 absolute = self.mul_(self.mul_(x.absolute, self.number(1 + 2.0**-8)), reciprocal)
@@ -394,7 +398,7 @@ class Bounded(Totals):
         if self.follows_exactness:
             nan = either(x.nan, beyond_range.outside(self, a, below=0.0))
             error = replace(error, nan=nan, doubt=either(doubt, x.vast))
-        return self._made(result, error)
+        return self._made(result, error, infinite=self.is_infinity(a))
 
     def select(self, condition: Expression, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         result, x, y = super().select(condition, a, b), a.error, b.error
@@ -423,7 +427,7 @@ class Bounded(Totals):
             vast_exponent=beyond_range.least_exponent(a, b),
             nan=except_where(self._chosen(condition, x.nan, y.nan), self.doubt_of(condition)),
         )
-        return self._made(result, error)
+        return self._made(result, error, infinite=self.is_infinity(result))
 
     def approximation(self, a: DoubleWord, share: float) -> DoubleWord:
         """The share is a part of the bound. Of the facts a sign and a zero hold for the number that is meant, too."""
@@ -740,7 +744,9 @@ class Bounded(Totals):
 
     def unscaled(self, a: DoubleWord) -> DoubleWord:
         result = self.unscaled_result(a)
-        return result if result is a or not a.error.is_known else self._made(result, result.error)
+        if result is a or not a.error.is_known:
+            return result
+        return self._made(result, result.error, infinite=self.is_infinity(a))
 
     def unscaled_result(self, a: DoubleWord) -> DoubleWord:
         """The number with its exponent multiplied in, infinite where float64 cannot hold it."""
@@ -965,7 +971,22 @@ class Bounded(Totals):
             exactly = both(
                 both(exactly, self.is_finite_(result.high)), both(has_room, self.equal_(rest, self.number(0.0)))
             )
-        return either(exactly, self._exactly_zero(result, a))
+        return either(exactly, self._exactly_zero(result, a), self._exactly_by_infinity(result, a, b))
+
+    def _infinite_product(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
+        """The condition that a product or quotient is that of an infinity, with a known sign."""
+        found = None
+        for part, other in ((a, b), (b, a)):
+            infinite = self.is_infinity(part)
+            if infinite is not None:
+                known = either(self.keeps_sign(other), self.is_infinity(other))
+                found = either(found, None if known is None else both(infinite, known))
+        return found
+
+    def _exactly_by_infinity(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
+        """The condition that a quotient is zero because the divisor is infinite."""
+        infinite = self._infinite_product(a, b) if self.is_infinity(b) is not None else None
+        return None if infinite is None else both(infinite, self.equal_(result.high, self.number(0.0)))
 
     # ---- parts of bounds
 
@@ -1025,10 +1046,16 @@ class Bounded(Totals):
     def _frame_largest(self, a: DoubleWord) -> float:
         return min(math.inf if a.exponent is not None else a.error.largest, a.stored.largest_magnitude)
 
-    def _made(self, result: DoubleWord, error: Bound, factors: tuple[DoubleWord, ...] = ()) -> DoubleWord:
+    def _made(
+        self,
+        result: DoubleWord,
+        error: Bound,
+        factors: tuple[DoubleWord, ...] = (),
+        infinite: Expression | None = None,
+    ) -> DoubleWord:
         """The result with its bound: static parts of it as relative ones where that can be, and overflow in doubt.
 
-        ``factors``: of which it is the product.
+        ``factors``: of which it is the product. ``infinite``: where it is made of an infinity and is no doubt therefore.
         """
         interval = result.interval
         least = max(error.least, interval.smallest_magnitude * (1 - 2.0**-20))
@@ -1050,7 +1077,7 @@ class Bounded(Totals):
                 return self._perhaps_vast(
                     result, replace(error, relative=relative, static=static, least=least), factors
                 )
-            doubt = either(doubt, is_large)
+            doubt = either(doubt, except_where(is_large, infinite))
             largest = min(largest, self.safe)
         made = replace(error, relative=relative, static=static, doubt=doubt, least=least, largest=largest)
         return replace(result, error=made)

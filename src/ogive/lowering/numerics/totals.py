@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
@@ -16,6 +18,8 @@ class Totals(Arithmetic):
     #: Whether bounds say where products, quotients and functions are exactly zero, and on which side of zero they are
     #: where they have underflowed. Sums of rows need to know.
     follows_zeros = False
+    #: Whether what is infinite is so by its formula, or in doubt: in the repair of float64.
+    knows_infinities = False
 
     @property
     def always(self) -> Expression:
@@ -78,3 +82,9 @@ class Totals(Arithmetic):
         for part in (a.high, a.low):
             exactly = exactly if part is None else both(exactly, self.equal_(part, self.number(0.0)))
         return exactly
+
+    def is_infinity(self, a: DoubleWord) -> Expression | None:
+        """The condition that a number is infinite by its formula, where it is in no doubt; None for never, or not known."""
+        if not self.knows_infinities or self.is_bounded(a.stored):
+            return None
+        return self.equal_(self.abs_(a.high), self.number(math.inf))
