@@ -240,7 +240,7 @@ def usual_rows(rng, length):
     hot[length // 2] = rng.choice([1.0, 100.0, 1e4])
     yield hot
     confident = rng.standard_normal(length)
-    confident[0] += rng.choice([20.0, 40.0, 800.0])
+    confident[0] += rng.choice([20.0, 40.0, 700.0, 742.0, 800.0])
     yield confident
     half = rng.standard_normal((length + 1) // 2)
     yield np.concatenate([half, -half])[:length]

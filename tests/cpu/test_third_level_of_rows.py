@@ -147,3 +147,20 @@ def test_infinities_of_float64_make_a_row_zero(name, asked):
     assert np.isnan(found[:, 40:]).all()
     assert not found[:, :40].any()
     assert np.array_equal(np.signbit(found[:, :40]), np.signbit(x[:, :40]))
+
+
+@pytest.mark.parametrize("ahead", [700.0, 744.5, 760.0])
+def test_what_lies_far_below_the_largest_of_float64_keeps_its_bits(ahead, asked):
+    """The result of the largest element is a sum of exponentials of which none has two words in float64."""
+    x = np.random.default_rng(5).normal(size=(ROWS, LENGTH))
+    x[:, 3] += ahead
+    x[0, 40:] = -np.inf
+    ogive.log_softmax(x)
+    assert not asked
+
+
+def test_thresholds_of_float64_leave_no_padding(asked):
+    x = np.random.default_rng(6).normal(size=(ROWS, LENGTH))
+    x[:, 40:] = -np.inf
+    assert not ogive.sparsemax(x)[:, 40:].any()
+    assert not asked

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
-from ogive.graph.elementary_functions import EXP, EXPM1
+from ogive.graph.elementary_functions import EXP, EXPM1, LOG1P
 from ogive.graph.expression import EXTREMES, ROW_NUMBERS, Expression, Format, node, walk
 from ogive.lowering.numerics.bound import Bound
 from ogive.lowering.numerics.bounded import UNSEEN, Bounded
@@ -27,6 +27,7 @@ from ogive.lowering.program import Stage, Summation
 from ogive.lowering.row_lowering import is_share
 from ogive.lowering.row_numbers import LENGTH, SUM_OF_EXPONENTIALS, row_exponential, within_row
 from ogive.lowering.tested import differ
+from ogive.lowering.tested_doubles import beside_zero
 from ogive.lowering.tested_rows import EVERY_SUM, ROOM, ROOM_OF_ROUGH, TestedRows
 
 __all__ = ["DoubleRows", "without_factors"]
@@ -43,6 +44,9 @@ UNSEEN_SHARE = 2.0**-80
 
 #: Exponentials of less are zero in float64, whatever is divided by; and what is far less is clamped.
 NOTHING, LOWEST_EXPONENT = -800.0, -2048.0
+
+#: The power of two by which exponentials are summed that may all be tiny: of 2**62 elements none is infinite.
+LIFT = 960.0
 
 #: The error of a sum of one sign of so many elements, and of the sum of second words, as shares of the first words.
 SUM_OF_MANY, MANY = 2.0**-75, 2.0**17
@@ -229,6 +233,10 @@ class DoubleRows(TestedRows):
     def _number(self, root: Expression) -> DoubleWord:
         if self._is_of_distance(root):
             return self._exponential(root)
+        if not self.m.is_own and root.operation in (ops.ADD, ops.SUBTRACT, LOG1P):
+            numbers = [self.number(operand) for operand in root.operands]
+            if any(number.exponent is not None for number in numbers):
+                return self._of_scaled(root, *numbers)
         if (
             self.m.is_own
             and root.operation is ops.DIVIDE
@@ -237,6 +245,18 @@ class DoubleRows(TestedRows):
         ):
             return self.m.divide(self.number(root.operands[0]), self._not_tiny(self.number(root.operands[1])))
         return super()._number(root)
+
+    def _of_scaled(self, root: Expression, *numbers: DoubleWord) -> DoubleWord:
+        """A sum, or the logarithm of 1 and a number, of which one has a power of two beside it: that stays where nothing is added."""
+        m, found = self.m, super()._number(root)
+        if root.operation is LOG1P:
+            return beside_zero(m, numbers[0], found)
+        first, second = numbers[0], numbers[1] if root.operation is ops.ADD else m.negate(numbers[1])
+        for near, other in ((first, second), (second, first)):
+            is_zero = None if near.exponent is None or other.exponent is not None else m.is_zero(other)
+            if is_zero is not None:
+                return beside_zero(m, near, found, is_zero)
+        return found
 
     def _exponential(self, root: Expression) -> DoubleWord:
         """An exponential of the distance from the largest element, or from the smallest. Those that results are made of are as
@@ -292,7 +312,9 @@ class DoubleRows(TestedRows):
         """The sum in the first level: of the first words with what is lost, of the second ones without."""
         m, error = self.m, value.error
         if not m.is_own:
-            return super()._sum(operand, value)
+            number = self.number(operand)
+            is_lifted = number.exponent is not None and self._is_of_others(operand)
+            return self._lifted_sum(operand, number) if is_lifted else super()._sum(operand, value)
         counted = self._counted(operand)
         if counted is not None:
             return counted
@@ -322,6 +344,25 @@ class DoubleRows(TestedRows):
         doubt, largest = self._in_range(total.high, error, doubt)
         least = max(error.least, lies.smallest_magnitude)
         return replace(total, error=Bound(share, static, absolute, doubt, None, least, largest))
+
+    def _is_of_others(self, operand: Expression) -> bool:
+        """Whether exponentials are summed of the elements that are not the largest: of them a result beside zero is made."""
+        if operand.operation is not ops.SELECT:
+            return False
+        return any(self._is_of_distance(n) for n in operand.operands[1:]) and not operand.operands[2].operands
+
+    def _lifted_sum(self, operand: Expression, number: DoubleWord) -> DoubleWord:
+        """The sum of exponentials of no more than 1 times a power of two, which is kept beside it: what is tiny keeps its bits."""
+        m, exponent = self.m, number.exponent
+        assert exponent is not None
+        lifted = m.unscaled(
+            replace(number, exponent=m.add_(exponent, m.number(LIFT)), interval=Interval(0.0, 2.0 ** (LIFT + 1)))
+        )
+        total = super()._sum(operand, lifted)
+        error = total.error
+        absolute = m._sum_of(error.absolute, m.number(error.static) if error.static else None)
+        error = replace(error, static=0.0, absolute=absolute, least=0.0)
+        return replace(total, exponent=m.number(-LIFT), mantissa=total.interval, error=error)
 
     # ---- results
 

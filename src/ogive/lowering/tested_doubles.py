@@ -26,7 +26,7 @@ from ogive.lowering.numerics.truths import both, either, except_where, nowhere
 from ogive.lowering.tested import ROUNDED_TWICE, TestedReals
 from ogive.lowering.untested_elements import UntestedElements
 
-__all__ = ["TestedDoubles"]
+__all__ = ["TestedDoubles", "beside_zero"]
 
 #: So near to zero f(u) is u, but for this share of it.
 LINEAR = 2.0**-110
@@ -241,14 +241,10 @@ class TestedDoubles(TestedReals, UntestedElements):
         near = self._near_zero(root.operation, operands) if self._splits_operands else None
         if near is None or near.exponent is None:
             return found
-        is_tiny = m.less_(m.abs_(m.unscaled(near).high), m.number(LINEAR))
+        is_tiny = None
         if root.operation is functions.ATAN2:
-            is_tiny = both(is_tiny, m.less_(m.number(0.0), operands[1].high))
-        error = m.error_of_mantissa(near)
-        # The operand may be exact; the function is so at zero alone.
-        near = replace(near, error=replace(error, relative=error.relative + LINEAR, exactly=m.is_zero(near)))
-        found = replace(found, error=m.error_of_mantissa(replace(found, mantissa=found.stored)))
-        return replace(m.select(is_tiny, near, found), interval=found.interval)
+            is_tiny = m.less_(m.number(0.0), operands[1].high)
+        return beside_zero(m, near, found, is_tiny)
 
     def _near_zero(self, operation: Operation, operands: Sequence[DoubleWord]) -> DoubleWord | None:
         """The result of a function where that is next to nothing, but for a share `LINEAR`."""
@@ -281,6 +277,17 @@ class TestedDoubles(TestedReals, UntestedElements):
         number = m.wide(value / Fraction(2) ** power)
         interval = Interval.around(float(value)) if abs(power) < m.bias else EVERYTHING
         return replace(number, exponent=m.number(float(power)), interval=interval, mantissa=number.interval)
+
+
+def beside_zero(m: Bounded, near: DoubleWord, found: DoubleWord, where: Expression | None = None) -> DoubleWord:
+    """The value of a function: another number where that is next to nothing, with its power of two kept apart."""
+    is_tiny = m.less_(m.abs_(m.unscaled(near).high), m.number(LINEAR))
+    is_tiny = is_tiny if where is None else both(is_tiny, where)
+    error = m.error_of_mantissa(near)
+    # The operand may be exact; the function is so at zero alone.
+    near = replace(near, error=replace(error, relative=error.relative + LINEAR, exactly=m.is_zero(near)))
+    found = replace(found, error=m.error_of_mantissa(replace(found, mantissa=found.stored)))
+    return replace(m.select(is_tiny, near, found), interval=found.interval)
 
 
 def _is_certain(number: DoubleWord) -> bool:
