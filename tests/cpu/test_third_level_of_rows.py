@@ -164,3 +164,16 @@ def test_thresholds_of_float64_leave_no_padding(asked):
     x[:, 40:] = -np.inf
     assert not ogive.sparsemax(x)[:, 40:].any()
     assert not asked
+
+
+@pytest.mark.parametrize("sizes", [(2.0**1020, 2.0**1020), (1.0, 2.0**-1040)])
+def test_products_of_float64_at_the_ends_of_the_range_are_decided(sizes, asked):
+    x, scale = (
+        a * size for a, size in zip(np.random.default_rng(7).normal(size=(2, ROWS, LENGTH)), sizes, strict=True)
+    )
+    with np.errstate(all="ignore"):
+        found = ogive.rms_normalization(x, scale, epsilon=0)
+        y = x / sizes[0]
+        expected = y / np.sqrt(np.mean(y * y, axis=-1, keepdims=True)) * scale
+    assert not asked
+    np.testing.assert_allclose(found, expected, rtol=2.0**-50, atol=1e-322)

@@ -237,6 +237,9 @@ class DoubleRows(TestedRows):
             numbers = [self.number(operand) for operand in root.operands]
             if any(number.exponent is not None for number in numbers):
                 return self._of_scaled(root, *numbers)
+        if not self.m.is_own and root.operation in (ops.MULTIPLY, ops.DIVIDE) and self._is_result(root):
+            a, b = (self.m.with_moderate_size(self.number(operand)) for operand in root.operands)
+            return self.m.multiply(a, b) if root.operation is ops.MULTIPLY else self.m.divide(a, b)
         if (
             self.m.is_own
             and root.operation is ops.DIVIDE
@@ -245,6 +248,10 @@ class DoubleRows(TestedRows):
         ):
             return self.m.divide(self.number(root.operands[0]), self._not_tiny(self.number(root.operands[1])))
         return super()._number(root)
+
+    def _is_result(self, root: Expression) -> bool:
+        """Whether this is a result of elements and an operand of nothing: there powers of two are kept apart, as its type has room."""
+        return root not in self.used and not self._is_of_row(root)
 
     def _of_scaled(self, root: Expression, *numbers: DoubleWord) -> DoubleWord:
         """A sum, or the logarithm of 1 and a number, of which one has a power of two beside it: that stays where nothing is added."""
