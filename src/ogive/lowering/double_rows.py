@@ -72,8 +72,18 @@ def without_factors(roots: Sequence[Expression]) -> tuple[tuple[Expression, ...]
             made = next((a for a, b in (operands, operands[::-1]) if _is_one(b)), made)
         elif made.operation is ops.DIVIDE and _is_one(operands[1]):
             made = operands[0]
+        elif made.operation is ops.ROW_SUM and made.operands[0].operation is EXPM1:
+            made = _less_count(made.operands[0].operands[0])
         done[current] = made
     return tuple(done[root] for root in roots), tuple(required)
+
+
+def _less_count(distance: Expression) -> Expression:
+    """The sum of ``expm1`` of distances from the largest element: that of exponentials, which have a fifth of the error, less as
+    many ones. Where nearly all cancels the repair sums the differences.
+    """
+    exponentials = node(ops.ROW_SUM, (node(EXP, (distance,), None, Format.NUMBER),), None, Format.NUMBER)
+    return node(ops.SUBTRACT, (exponentials, node(ops.ROW_COUNT, (), None, Format.NUMBER)), None, Format.NUMBER)
 
 
 def _is_given(n: Expression) -> bool:
