@@ -897,9 +897,9 @@ def words_at(numbers: Sequence[Fraction], x: Any) -> Any:
     return value
 
 
-def words_rounding(name: str, low: float, high: float, first: int = 0) -> float:
+def words_rounding(name: str, low: float, high: float, first: int = 0, more: int = 0) -> float:
     """The rounding errors of `words.polynomial`, whose coefficients are exact, from the first of these coefficients on."""
-    short = sum(len(parts) == 2 for parts in WORDS[name])
+    short = sum(len(parts) == 2 for parts in WORDS[name]) + more
     return in_pairs(of_words(name)[first:], short - first, low, high, rounded=0.0)
 
 
@@ -914,10 +914,11 @@ def words_of_series(name: str, numbers: Callable[[int], Fraction], reach: float,
 REDUCED_WORDS = 2.0**-85
 
 
-def exp_words() -> float:
+def exp_words(more: int = 0) -> float:
+    """``more``: how many more coefficients have products that keep what they lose."""
     table = of_words("EXP")
     left = largest(lambda r: words_at(table, r) / series(factorial, r, 0.3) - 1, -R, R)
-    return left + words_rounding("EXP", -R, R) + REDUCED_WORDS + 2 * NUMBER
+    return left + words_rounding("EXP", -R, R, more=more) + REDUCED_WORDS + 2 * NUMBER
 
 
 def expm1_words() -> float:
@@ -1021,6 +1022,7 @@ def in_words() -> dict[str, float]:
         # The error of erf or erfc, as a share of y; the step's is below 2**-68.
         "erfinv": 1.3 * max(erf_words(), erfc) + 2.0**-68,
         "exp": exp,
+        "exp_of_sums": exp_words(1),
         "exp2": exp + TIMES,
         "expm1": expm1,
         "log": log,

@@ -18,7 +18,7 @@ from ogive.graph.expression import EXTREMES, ROW_NUMBERS, Expression, Format, no
 from ogive.lowering.numerics.bound import Bound
 from ogive.lowering.numerics.bounded import UNSEEN, Bounded
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
-from ogive.lowering.numerics.elementary.propagation import bounded
+from ogive.lowering.numerics.elementary.propagation import bounded, bounded_of_sums
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.precisions import CORRECTED
 from ogive.lowering.numerics.rounded_results import to_subnormal
@@ -148,6 +148,8 @@ class DoubleRows(TestedRows):
         reduces: bool = False,
     ) -> None:
         super().__init__(arithmetic, inputs, Format.F64, reduces=reduces)
+        self.reduces = reduces
+        """Whether a row has one result: then next to no row is open."""
         self.required = tuple(required)
         """The largest magnitudes of a row that have to be moderate."""
         self.asked_for: frozenset[Expression] = frozenset()
@@ -243,6 +245,8 @@ class DoubleRows(TestedRows):
     def _number(self, root: Expression) -> DoubleWord:
         if self._is_of_distance(root):
             return self._exponential(root)
+        if self.m.is_own and root.operation is LOG1P and not self.reduces and self._is_of_row(root):
+            return bounded(LOG1P)(self.long, *map(self.number, root.operands))
         if not self.m.is_own and root.operation in (ops.ADD, ops.SUBTRACT, LOG1P):
             numbers = [self.number(operand) for operand in root.operands]
             if any(number.exponent is not None for number in numbers):
@@ -294,8 +298,10 @@ class DoubleRows(TestedRows):
         if root.operation is EXPM1:  # of what is clamped it is -1 but for less than what underflows
             found = bounded(EXPM1)(m, clamped)
             return replace(found, error=replace(found.error, static=found.error.static + m.lost))
+        if m.is_own and root in self.summed:
+            return m.unscaled(bounded(EXP)(self.long, clamped))
         if m.is_own:
-            return m.unscaled(bounded(EXP)(self.long if root in self.summed else m, clamped))
+            return m.unscaled(bounded(EXP)(m, clamped) if self.reduces else bounded_of_sums(m, clamped))
         found = bounded(EXP)(m, clamped)
         # The exact number lies between zero and this one.
         absolute = self.m.select_(is_low, m.number(2.0), m.number(0.0))

@@ -44,12 +44,14 @@ __all__ = [
     "EXACT_LOG_2",
     "FARTHEST",
     "LOG2_E",
+    "OF_SUMS",
     "ROUNDED_LOG_2",
     "difference_of_powers",
     "exp",
     "exp2",
     "exp_as_quotient",
     "exp_in_float64",
+    "exp_of_sums",
     "expm1",
     "expm1_in_float64",
     "logistic",
@@ -95,6 +97,9 @@ EXACT_LOG_2 = {
     Format.F32: ("0x1.62e430p-1", "-0x1.05c610p-29"),
     Format.F64: ("0x1.62e42fefa39efp-1", "0x1.abc9e3b39803fp-56"),
 }
+
+#: The polynomial of exp with one coefficient more whose product keeps what it loses.
+OF_SUMS = (*WORDS["EXP"][:4], (*WORDS["EXP"][4], 0.0), *WORDS["EXP"][5:])
 
 #: The operands at which the product of exp with the largest number rounds to zero, and where that with the smallest normal number is
 #: infinite: the power of two is kept apart, so that a formula may multiply exp(100) by a small number.
@@ -179,9 +184,20 @@ def exp(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     return m.renormalised(DoubleWord(*_of_rest(m, r, lacking), n, interval, mantissa))
 
 
-def _of_rest(m: Arithmetic, r: Expression, lacking: Expression) -> tuple[Expression, Expression]:
+def exp_of_sums(m: Arithmetic, x: DoubleWord) -> DoubleWord:
+    """The same in float64's own kernels, with one coefficient more of which nothing is lost: for sums that all elements of a row
+    depend on.
+    """
+    interval = x.interval.map(_exp)
+    n, r, lacking = reduced_exponent(m, in_range(m, x, *EXP_RANGE))
+    return m.renormalised(DoubleWord(*_of_rest(m, r, lacking, OF_SUMS), n, interval, Interval(0.7, 1.42)))
+
+
+def _of_rest(
+    m: Arithmetic, r: Expression, lacking: Expression, table: tuple[tuple[float, ...], ...] = WORDS["EXP"]
+) -> tuple[Expression, Expression]:
     """``exp(r + lacking)``."""
-    high, low = words.polynomial(m, r, None, words.numbers(m, WORDS["EXP"]))
+    high, low = words.polynomial(m, r, None, words.numbers(m, table))
     return high, m.fma_(lacking, high, low)
 
 

@@ -20,7 +20,7 @@ from ogive.lowering.numerics import beyond_range, ties
 from ogive.lowering.numerics.bound import UNKNOWN, Beyond, Bound
 from ogive.lowering.numerics.bounded import SLACK, Bounded
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
-from ogive.lowering.numerics.elementary.exponential import FARTHEST
+from ogive.lowering.numerics.elementary.exponential import FARTHEST, exp_of_sums
 from ogive.lowering.numerics.elementary.extremes import computed_remainder, is_one_word
 from ogive.lowering.numerics.elementary.own_errors import CORRECTED, IN_WORDS, PROMOTED
 from ogive.lowering.numerics.elementary.trigonometric import NO_TURN
@@ -346,6 +346,14 @@ def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., D
         return made if is_result else m.finished(made, made.error)
 
     return with_bound
+
+
+def bounded_of_sums(m: Bounded, operand: DoubleWord) -> DoubleWord:
+    """The exponential of float64's own kernels that is summed, with its bound (`exp_of_sums`)."""
+    result = exp_of_sums(m, replace(operand, error=UNKNOWN))
+    function = replace(FUNCTIONS["exp"], name="exp")
+    made = of_one(m, function, Bound(IN_WORDS["exp_of_sums"], UNDERFLOW), result, operand)
+    return m.finished(made, made.error)
 
 
 def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, operand: DoubleWord) -> DoubleWord:
