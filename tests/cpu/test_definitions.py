@@ -83,14 +83,14 @@ SHOWN: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = 
 
 
 def rounded(value: Any, kind: str) -> tuple[float, float]:
-    """A number, rounded to a type with a spare bit or two both ways: float64's promise is 0.51 units."""
+    """A number, rounded to a type both ways, with next to nothing to spare."""
     precision, most, least = {
         "float16": (11, 16, -23),
         "bfloat16": (8, 128, -132),
         "float32": (24, 128, -148),
         "float64": (53, 1024, -1073),
     }[kind]
-    share = mpfr(2) ** (-60 if kind == "float64" else -3000)
+    share = mpfr(2) ** -3000
     narrow = gmpy2.context(precision=precision, emax=most, emin=least, subnormalize=True)
     with gmpy2.context(LONG):
         ends = [value * (1 - share), value * (1 + share)] if gmpy2.is_finite(value) else [value, value]

@@ -153,7 +153,8 @@ def test_remainders_of_computed_numbers(name: str, kind: str) -> None:
     (root,) = op.formula()
     exact = [str(exact_value(root, pair, {})) for pair in zip(x.tolist(), y.tolist(), strict=True)]
     errors = error_in_ulp(op(x, y), np.array(exact, np.longdouble), kind)
-    assert errors.max() <= (0.51 if kind == "float64" else 0.5)
+    # The exact numbers are rounded to long double, which has eleven bits more than float64.
+    assert errors.max() <= (0.5 + 2.0**-11 if kind == "float64" else 0.5)
 
 
 def test_infinite_divisors_and_quotients_beyond_all_bits() -> None:
