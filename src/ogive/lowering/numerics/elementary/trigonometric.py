@@ -24,6 +24,7 @@ from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, TWO_
 from ogive.lowering.numerics.elementary.huge_angle import HUGE, WINDOWS, reduced_huge_angle
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
+from ogive.lowering.numerics.truths import both
 
 __all__ = ["NO_TURN", "cos", "sin", "tan"]
 
@@ -117,7 +118,7 @@ def _reduced_word(m: Arithmetic, x: Expression, lies: Interval) -> tuple[Express
         high = m.fma_(n, second, high)
     turns = m.bits_(shifted)
     if not lies.within(-HUGE, HUGE):
-        is_huge = m.less_(m.number(HUGE), m.abs_(x))
+        is_huge = both(m.less_(m.number(HUGE), m.abs_(x)), m.is_finite_(x))  # of an infinity the parts above make NaN
         exact_turns, exact = reduced_huge_angle(m, x, is_huge)
         turns = m.select_rare_(is_huge, exact_turns, turns)
         high = m.select_rare_(is_huge, exact.high, high)
