@@ -132,6 +132,7 @@ __all__ = [
     "row_max",
     "row_min",
     "row_product",
+    "row_square_threshold",
     "row_sum",
     "row_threshold",
     "sigmoid",
@@ -310,7 +311,8 @@ expm1, logistic = of_one(functions.EXPM1), of_one(functions.LOGISTIC)
 log, log1p = of_one(functions.LOG), of_one(functions.LOG1P)
 log2, log10 = of_one(functions.LOG2), of_one(functions.LOG10)
 row_max, row_min, row_sum = of_one(ops.ROW_MAX), of_one(ops.ROW_MIN), of_one(ops.ROW_SUM)
-row_product, row_threshold, row_count = of_one(ops.ROW_PRODUCT), of_one(ops.ROW_THRESHOLD), of_one(ops.ROW_COUNT)
+row_product, row_count = of_one(ops.ROW_PRODUCT), of_one(ops.ROW_COUNT)
+row_threshold, row_square_threshold = of_one(ops.ROW_THRESHOLD), of_one(ops.ROW_SQUARE_THRESHOLD)
 
 
 # ---- made of the others

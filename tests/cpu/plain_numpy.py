@@ -142,6 +142,18 @@ def sparsemax(x):
     return np.maximum(x - thresholds.max(axis=-1, keepdims=True), 0)
 
 
+def entmax15(x):
+    """The threshold by sorting: of the k largest elements the one for which their squares add up to 1."""
+    x = (x - x.max(axis=-1, keepdims=True)) / 2
+    ordered = -np.sort(-x, axis=-1)
+    count = np.arange(1, x.shape[-1] + 1)
+    mean = np.cumsum(ordered, axis=-1) / count
+    away = np.cumsum(ordered**2, axis=-1) - count * mean**2
+    thresholds = mean - np.sqrt(np.maximum((1 - away) / count, 0))
+    threshold = np.where(thresholds <= ordered, thresholds, -2).max(axis=-1, keepdims=True)
+    return np.maximum(x - threshold, 0) ** 2
+
+
 def log_softmax(x):
     """The largest element is left out of the sum, so that a logarithm near zero keeps its digits."""
     at = x.argmax(axis=-1)[..., None]
@@ -374,6 +386,7 @@ NUMBERS: dict[str, Callable[..., Array]] = {
     "softplus": lambda x, steepness: np.logaddexp(0, steepness * x) / steepness,
     "softsign": softsign,
     "sparsemax": sparsemax,
+    "entmax15": entmax15,
     "sparse_plus": lambda x: where(x >= 1, x, where(x <= -1, 0, ((x + 1) / 2) ** 2)),
     "sparse_sigmoid": lambda x: np.maximum(np.minimum((x + 1) / 2, 1), 0),
     "sqrt": np.sqrt,

@@ -151,7 +151,8 @@ def test_softmax(name, kind):
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_sparsemax(kind):
+@pytest.mark.parametrize("op", [ogive.sparsemax, ogive.entmax15], ids=lambda op: op.name)
+def test_of_thresholds(op, kind):
     """Also of numbers on a grid, which lie on the threshold and whose results are ties."""
     rng = np.random.default_rng(8)
     numpy_type = ELEMENT_TYPES[kind].numpy
@@ -161,8 +162,8 @@ def test_sparsemax(kind):
             rows[0] = rows[0, 0]
             rows[1:3] = np.round(rows[1:3].astype(float) * 4) / 4
             rows[3, 0] = -math.inf
-            for row, got in zip(rows, ogive.sparsemax(rows), strict=True):
-                expected = right_rows(_root(ogive.sparsemax), [[float(x) for x in row]], {}, ELEMENT_TYPES[kind])
+            for row, got in zip(rows, op(rows), strict=True):
+                expected = right_rows(_root(op), [[float(x) for x in row]], {}, ELEMENT_TYPES[kind])
                 assert same(got, expected).all(), (row, got, expected)
 
 
@@ -246,7 +247,7 @@ def test_softmax_of_a_long_row():
     assert (np.delete(found, 7) == np.float32(float(Fraction(math.exp(-16)) / total))).all()
 
 
-@pytest.mark.parametrize("name", ["softmax", "log_softmax", "sparsemax", "standardize"])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "sparsemax", "entmax15", "standardize"])
 def test_any_layout_in_place_and_threads(name):
     op = getattr(ogive, name)
     rng = np.random.default_rng(4)
@@ -275,6 +276,7 @@ def test_special_rows():
         empty = np.zeros((2, 0), kind)
         assert same(computed("sum", empty), [0, 0]).all()
         assert same(computed("mean", empty), [nan, nan]).all()
+        assert same(ogive.entmax15(rows), [[nan] * 2, [nan] * 2, [nan] * 2, [0, 1], [nan] * 2]).all()
         assert same(ogive.sparsemax(rows), [[nan] * 2, [nan] * 2, [nan] * 2, [0, 1], [nan] * 2]).all()
         assert same(ogive.softmax(rows), [[nan] * 2, [nan] * 2, [nan] * 2, [0, 1], [nan] * 2]).all()
         assert same(ogive.log_softmax(rows)[3], [-inf, 0]).all()

@@ -25,6 +25,7 @@ SAMPLE = {
     "hardmax": ("float32",),
     "softmin": ("float32",),
     "sparsemax": ("float32", "float64"),
+    "entmax15": ("float32",),
     "log_softmax": ("bfloat16",),
     "logsumexp": ("float16", "float32"),
 }

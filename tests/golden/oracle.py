@@ -449,6 +449,16 @@ def _sparsemax(row: list[Any]) -> list[Any]:
     return [x - threshold if x > threshold else mpfr(0) for x in row]
 
 
+def _entmax15(row: list[Any]) -> list[Any]:
+    """y = max(x/2 - t, 0)**2: of the k largest halves that squares above the next one allow, t = mean - sqrt((1 - S) / k)."""
+    halves = [x / 2 for x in row]
+    ordered = sorted(halves, reverse=True)
+    k = max(k for k in range(len(row)) if sum(((x - ordered[k]) ** 2 for x in ordered[:k]), mpfr(0)) < 1) + 1
+    mean = sum(ordered[:k], mpfr(0)) / k
+    threshold = mean - gmpy2.sqrt((1 - sum(((x - mean) ** 2 for x in ordered[:k]), mpfr(0))) / k)
+    return [(x - threshold) ** 2 if x > threshold else mpfr(0) for x in halves]
+
+
 def _product(row: list[Any]) -> Any:
     product = mpfr(1)
     for x in row:
@@ -468,6 +478,7 @@ OF_ROWS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "standardize": _standard,
     "hardmax": lambda row: [mpfr(i == row.index(max(row))) for i in range(len(row))],
     "sparsemax": _sparsemax,
+    "entmax15": _entmax15,
 }
 
 #: ONNX's reductions of rows.

@@ -137,6 +137,17 @@ def of_sparsemax(g, x):
     return [[a - mean(among) if b > threshold else mpmath.mpf(0) for a, b in zip(g, x, strict=True)]]
 
 
+def of_entmax15(g, x):
+    halves = [a / 2 for a in x]
+    ordered = sorted(halves, reverse=True)
+    count = max(k for k in range(1, len(x) + 1) if mpmath.fsum((b - ordered[k - 1]) ** 2 for b in ordered[:k]) < 1)
+    center = mean(ordered[:count])
+    threshold = center - mpmath.sqrt((1 - mpmath.fsum((b - center) ** 2 for b in ordered[:count])) / count)
+    above = [max(a - threshold, mpmath.mpf(0)) for a in halves]
+    middle = mpmath.fdot(above, g) / mpmath.fsum(above)
+    return [[a * (b - middle) for a, b in zip(above, g, strict=True)]]
+
+
 DEFINITIONS = {
     "vjp(softmax)": of_softmax,
     "vjp(softmin)": of_softmin,
@@ -150,6 +161,7 @@ DEFINITIONS = {
     "vjp(rms_normalization)": of_rms_normalization,
     "vjp(lp_normalization)": of_lp_normalization,
     "vjp(sparsemax)": of_sparsemax,
+    "vjp(entmax15)": of_entmax15,
 }
 
 

@@ -74,6 +74,7 @@ def test_what_has_a_derivative():
             "hardmax",
             "softmin",
             "sparsemax",
+            "entmax15",
             "logmeanexp",
             "standardize",
             "layer_normalization",

@@ -23,7 +23,7 @@ _MODULES = {
         "squareplus star_relu tanhshrink xielu"
     ),
     "gated": "clamped_swiglu geglu glu reglu",
-    "rowwise": "average cross_entropy hardmax log_softmax logmeanexp logsumexp softmax softmin sparsemax sum",
+    "rowwise": "average cross_entropy entmax15 hardmax log_softmax logmeanexp logsumexp softmax softmin sparsemax sum",
     "loss_functions": "binary_cross_entropy_with_logits huber_loss kl_div nll_loss",
     "normalisation": (
         "batch_normalization layer_normalization lp_normalization mean_variance_normalization rms_normalization "

@@ -180,7 +180,7 @@ WITHOUT: dict[str, str] = {
     "Write ogive.mul.accumulate(x, axis=...), which rounds each result once": "cumprod cumulative_prod",
     "Write ogive.max.accumulate(x, axis=...)": "cummax",
     "Write ogive.min.accumulate(x, axis=...)": "cummin",
-    "Ogive has softmax and sparsemax, and no entmax between them": "alpha_entmax entmax entmax15 entmax_bisect",
+    "Write softmax for alpha 1, entmax15 for 1.5 and sparsemax for 2": "alpha_entmax entmax entmax_bisect",
     "Ogive has no Bessel, gamma and other functions of several series": (
         "beta betaln digamma erfcx expi exp1 gamma gammainc gammaln i0 i0e i1 i1e lgamma loggamma polygamma psi zeta"
     ),

@@ -60,6 +60,27 @@ def cross_entropy(x: Any, target: Any) -> Any:
     return -f.row_sum(target * where(counts_not, 0, logarithms))
 
 
+@row_operator(left_out=NOTHING)
+def entmax15(x: Any) -> Any:
+    """Entmax of alpha 1.5: ``max(x/2 - t, 0)**2``, where t makes the sum of the row 1.
+
+    It lies between softmax (alpha 1) and `sparsemax` (alpha 2): smooth, and 0 for elements far below the largest one.
+    An element that lies 2 or more below it gives 0.
+
+    Rows that hold NaN or inf, and rows of -inf alone, give NaN. In other rows -inf gives 0.
+
+    >>> entmax15([1.0, 1.5, -2.0])
+    array([0.32600737, 0.67399263, 0.        ])
+
+    Source: Peters, Niculae and Martins, Sparse Sequence-to-Sequence Models (2019); the package entmax.
+    """
+    largest = f.row_max(x)
+    below = f.larger((x - largest) / 2, -2)  # no threshold is less than -1
+    t = f.row_square_threshold(below)
+    no_number = largest - largest  # zero, but NaN where the largest is infinite
+    return where(f.equal(no_number, 0), where(t < below, f.square(below - t), 0), no_number)
+
+
 @row_operator(left_out=NOTHING, onnx="Hardmax", directml="ACTIVATION_HARDMAX1")
 def hardmax(x: Any) -> Any:
     """One where the row has its largest element for the first time, 0 elsewhere: ``x == max(x)``, once a row.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cmp_to_key, lru_cache
@@ -230,11 +230,9 @@ class Rows:
                 count = self.every[i]
                 total = add(total, value if count == 1 else multiply(domain.number(count), value))
             return Common(domain.settled(total))
-        if operation in (ops.ROW_THRESHOLD, ops.ROW_PRODUCT):
+        if operation in OF_LISTS:
             every = [value for i, value in row.items() for _ in range(self.every[i])]
-            return Common(
-                self._threshold(every) if operation == ops.ROW_THRESHOLD else domain.settled(self._product(every))
-            )
+            return Common(domain.settled(OF_LISTS[operation](self, every)))
         extreme, values = domain.rule(LARGER if operation == ops.ROW_MAX else SMALLER), iter(row.values())
         found = next(values)
         for value in values:
@@ -253,13 +251,49 @@ class Rows:
         """As many of the largest elements that the next one is not above the threshold that they make."""
         domain = self.domain
         add, divide = domain.rule(ops.ADD), domain.rule(ops.DIVIDE)
-        if any(domain.order(value, value) is None for value in row):
-            return domain.number(math.nan)
-        ordered = sorted(row, key=cmp_to_key(lambda a, b: domain.order(a, b) or 0), reverse=True)
         total = found = domain.number(-1)
+        ordered = self._ordered(row)
+        if ordered is None:
+            return domain.number(math.nan)
         for count, value in enumerate(ordered, start=1):
             if domain.order(found, value) != -1:
                 break
             total = add(total, value)
             found = divide(total, domain.number(count))
-        return domain.settled(found)
+        return found
+
+    def _square_threshold(self, row: list[Any]) -> Any:
+        """As many of the largest elements that the squares of what they are above the next one add up to 1 or more."""
+        domain = self.domain
+        add, multiply, divide = (domain.rule(rule) for rule in (ops.ADD, ops.MULTIPLY, ops.DIVIDE))
+        one, total, squares, count = domain.number(1), domain.number(0), domain.number(0), 0
+
+        def less(a: Any, b: Any) -> Any:
+            return add(a, multiply(domain.number(-1), b))
+
+        ordered = self._ordered(row)
+        if ordered is None:
+            return domain.number(math.nan)
+        for value in ordered:
+            twice = multiply(domain.number(2), multiply(value, total))
+            above = add(less(squares, twice), multiply(domain.number(count), multiply(value, value)))
+            if domain.order(above, one) != -1:
+                break
+            total, squares, count = add(total, value), add(squares, multiply(value, value)), count + 1
+        inner = less(multiply(total, total), multiply(domain.number(count), less(squares, one)))
+        return divide(less(total, domain.rule(ops.SQUARE_ROOT)(inner)), domain.number(count))
+
+    def _ordered(self, row: list[Any]) -> list[Any] | None:
+        """The elements from the largest on; None where one is NaN."""
+        order = self.domain.order
+        if any(order(value, value) is None for value in row):
+            return None
+        return sorted(row, key=cmp_to_key(lambda a, b: order(a, b) or 0), reverse=True)
+
+
+#: What is found of all elements of a row at once.
+OF_LISTS: dict[str, Callable[[Rows, list[Any]], Any]] = {
+    ops.ROW_PRODUCT: Rows._product,
+    ops.ROW_THRESHOLD: Rows._threshold,
+    ops.ROW_SQUARE_THRESHOLD: Rows._square_threshold,
+}

@@ -14,7 +14,7 @@ from ogive.common.dtypes import ElementType
 from ogive.common.forking import cached_property
 from ogive.engine.computation import Computation, only_step, programs
 from ogive.graph import operations as ops
-from ogive.graph.expression import REDUCTIONS, Expression, python, walk
+from ogive.graph.expression import REDUCTIONS, REPEATED, Expression, python, walk
 
 if TYPE_CHECKING:
     from ogive.lowering.program import Program
@@ -60,13 +60,14 @@ class RowFormula:
             ops.ROW_SUM: of_a_sum,
             ops.ROW_PRODUCT: REDUCTIONS_OF_A_PRODUCT,
             ops.ROW_THRESHOLD: 2 * REDUCTIONS_OF_A_SUM,
+            ops.ROW_SQUARE_THRESHOLD: 3 * REDUCTIONS_OF_A_SUM,
         }
         return sum(taken.get(operation, 1) for operation in found)
 
     @property
     def repeats(self) -> bool:
         """Whether a stage runs more than once; a kernel has nothing else then."""
-        return any(current.operation == ops.ROW_THRESHOLD for current in walk(*self.roots))
+        return any(current.operation in REPEATED for current in walk(*self.roots))
 
     @cached_property
     def stages(self) -> int:

@@ -140,6 +140,9 @@ def _parts(n: Term, given: Term, summed: Callable[[Term], Term]) -> tuple[Term, 
     if n.operation == ops.ROW_THRESHOLD:
         is_above = n < operands[0]
         return (select(is_above, summed(given) / f.row_sum(f.where(is_above, 1, 0)), ZERO),)
+    if n.operation == ops.ROW_SQUARE_THRESHOLD:
+        above = f.larger(operands[0] - n, 0)
+        return (summed(given) * above / f.row_sum(above),)
     if n.operation in (ops.ROW_MAX, ops.ROW_MIN):
         return (select(f.row_first(f.equal(operands[0], n)), summed(given), ZERO),)
     if n.operation == ops.ABSOLUTE:

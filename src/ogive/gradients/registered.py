@@ -355,6 +355,21 @@ def _cross_entropy(gradient: Any, x: Any, target: Any) -> tuple[Any, Any]:
     return gradient * _log_softmax(-target, x), -gradient * where(counts_not, 0, logarithms)
 
 
+def _entmax15(gradient: Any, x: Any) -> Any:
+    """For the elements above the threshold: what each is above it, times the gradient less its mean of these weights.
+
+    The gradient of the largest element is subtracted before, as in softmax.
+    """
+    largest = f.row_max(x)
+    below = f.larger((x - largest) / 2, -2)
+    t = f.row_square_threshold(below)
+    beside = gradient - of_largest(gradient, x, largest)
+    above = where(t < below, below - t, 0)
+    mean = f.row_sum(where(t < below, above * beside, 0)) / f.row_sum(above)
+    no_number = largest - largest
+    return where(f.equal(no_number, 0), where(t < below, above * (beside - mean), 0), no_number)
+
+
 def _sparsemax(gradient: Any, x: Any) -> Any:
     """For the elements above the threshold: the gradient less its mean over them."""
     largest = f.row_max(x)
@@ -447,6 +462,7 @@ ROW_RULES: dict[str, Rule] = {
     "softmax": _softmax,
     "softmin": _softmin,
     "sparsemax": _sparsemax,
+    "entmax15": _entmax15,
     "standardize": _standardize,
 }
 

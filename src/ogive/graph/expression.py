@@ -33,6 +33,7 @@ __all__ = [
     "EXTREMES",
     "OPERATIONS",
     "REDUCTIONS",
+    "REPEATED",
     "ROW_NUMBERS",
     "STORAGE",
     "Expression",
@@ -57,8 +58,14 @@ __all__ = [
 
 #: Operations that make one number of a row, or a truth value for one of its elements.
 REDUCTIONS = frozenset(
-    {ops.ROW_MAX, ops.ROW_MIN, ops.ROW_SUM, ops.ROW_PRODUCT, ops.ROW_THRESHOLD, ops.ROW_FIRST, ops.ROW_INDEX}
+    {
+        *(ops.ROW_MAX, ops.ROW_MIN, ops.ROW_SUM, ops.ROW_PRODUCT, ops.ROW_FIRST, ops.ROW_INDEX),
+        *(ops.ROW_THRESHOLD, ops.ROW_SQUARE_THRESHOLD, ops.ROW_NEAR_THRESHOLD),
+    }
 )
+
+#: The reductions that are found by repeated passes over a row.
+REPEATED = frozenset({ops.ROW_THRESHOLD, ops.ROW_SQUARE_THRESHOLD, ops.ROW_NEAR_THRESHOLD})
 
 #: The reductions that are NaN where an element is.
 EXTREMES = frozenset({ops.ROW_MAX, ops.ROW_MIN})

@@ -567,6 +567,16 @@ ROW_THRESHOLD = Operation(
     in_formulas=is_number,
     doc="The number t of a row whose largest element is 0, for which max(x - t, 0) adds up to 1.",
 )
+ROW_SQUARE_THRESHOLD = Operation(
+    "row_square_threshold",
+    1,
+    in_formulas=is_number,
+    doc="The number t of a row whose largest element is 0, for which max(x - t, 0)**2 adds up to 1.",
+)
+#: In lowering: a number of float64 that lies next to that.
+ROW_NEAR_THRESHOLD = Operation("row_near_threshold", 1, in_formulas=is_number)
+#: In lowering: a step of Newton's method for that from the first number, by the second. The third is the length of the row.
+THRESHOLD_STEP = Operation("threshold_step", 3, in_formulas=is_number)
 ROW_FIRST = Operation("row_first", 1, in_formulas=_is_truth)
 ROW_COUNT = Operation("row_count", 1, in_formulas=is_number, doc="How many elements the row has.")
 ROW_INDEX = Operation(

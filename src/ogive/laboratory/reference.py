@@ -42,6 +42,17 @@ def _threshold(x: np.ndarray) -> np.ndarray:
     return found
 
 
+def _square_threshold(x: np.ndarray) -> np.ndarray:
+    """The same by sorting: of the k largest elements the number for which they alone make the sum, if it is not above them."""
+    ordered = -np.sort(-x, axis=-1)
+    count = np.arange(1, x.shape[-1] + 1)
+    mean = np.cumsum(ordered, axis=-1) / count
+    away = np.cumsum(ordered * ordered, axis=-1) - count * mean * mean
+    candidates = mean - np.sqrt((1 - away) / count)
+    found: np.ndarray = np.max(np.where(candidates <= ordered, candidates, -np.inf), axis=-1, keepdims=True)
+    return found
+
+
 #: Up to here whole numbers of float64 are exact.
 _WHOLE = 2.0**53
 
@@ -91,6 +102,8 @@ _ON_ARRAYS: dict[str, Callable[..., Any]] = {
     ops.ROW_SUM: lambda x: np.sum(x, axis=-1, keepdims=True),
     ops.ROW_PRODUCT: lambda x: np.prod(x, axis=-1, keepdims=True),
     ops.ROW_THRESHOLD: _threshold,
+    ops.ROW_NEAR_THRESHOLD: _square_threshold,
+    ops.THRESHOLD_STEP: lambda near, step, _: near + step,
     ops.ROW_FIRST: lambda x: x & (np.cumsum(x, axis=-1) == 1),
     ops.ROW_COUNT: lambda x: np.full((*x.shape[:-1], 1), x.shape[-1], x.dtype),
     ops.ROW_INDEX: lambda x: np.where(x.any(axis=-1, keepdims=True), x.argmax(axis=-1)[..., np.newaxis], np.inf),

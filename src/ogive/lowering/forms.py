@@ -381,6 +381,14 @@ def _xielu_result(x: Term, alpha_p: Term, alpha_n: Term, beta: Term) -> Term:
     return _xielu_inside(x, alpha_p, alpha_n, beta, near=-(2.0**-70))
 
 
+def _square_threshold(x: Term) -> Term:
+    """By a step of Newton's method from a number next to it: no support is to be decided, and what is left is tiny."""
+    near = cast(Term, node(ops.ROW_NEAR_THRESHOLD, (x,), None, Format.NUMBER))
+    above = f.larger(x - near, 0)
+    step = (f.row_sum(above * above) - 1) / (2 * f.row_sum(above))
+    return cast(Term, node(ops.THRESHOLD_STEP, (near, step, f.row_count(x)), None, Format.NUMBER))
+
+
 def _hard_swish(x: Term) -> Term:
     inner = f.minimum(f.maximum(x, -3), 3)
     return f.where(x >= 3, x, inner * ((inner + 3) / 6))
@@ -432,6 +440,7 @@ PARTS: dict[str, Forms] = {
         _exponential_less_inside,
         spelled=(lambda x: f.exp(x) - 1 - x, lambda x: f.exp(x) - x - 1),
     ),
+    "square threshold": Forms(f.row_square_threshold, _square_threshold, _square_threshold),
     "hard swish": Forms(_hard_swish),
     "hard mish": Forms(_hard_mish),
 }

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
-from ogive.graph.expression import ROW_NUMBERS, Expression, Format, node, walk
+from ogive.graph.expression import REPEATED, ROW_NUMBERS, Expression, Format, node, walk
 from ogive.lowering.numerics.bound import EXACT
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.interval import Interval
@@ -21,6 +21,7 @@ from ogive.lowering.row_numbers import (
     replaced,
     row_exponential,
     threshold_of_row,
+    turn_of_threshold,
     within_row,
 )
 
@@ -108,6 +109,12 @@ class RowLowering(RealLowering):
         """The reductions of a stage that repeats: of what lies above the threshold that they have found before."""
         raise NotImplementedError
 
+    def _reduce_to_near_threshold(self, root: Expression) -> None:
+        """The reductions of a stage that repeats, of which the first is the number."""
+        self.row_values[root] = len(self.made)
+        value = self.m.renormalised(self.m.unscaled(self.number(root.operands[0])))
+        self.made += turn_of_threshold(value.high, len(self.made))
+
     def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
         """The stored parts of what is summed, as the operands from that place on."""
         raise NotImplementedError
@@ -133,6 +140,8 @@ class RowLowering(RealLowering):
             for n in found:
                 if n.operation == ops.ROW_THRESHOLD:
                     self._reduce_to_threshold(n)
+                elif n.operation == ops.ROW_NEAR_THRESHOLD:
+                    self._reduce_to_near_threshold(n)
                 else:
                     self._reduce_to(n, is_kept=n.operands[0] in needed_after)
             # Behind all of them: what a stage stores is there from the next stage on.
@@ -141,7 +150,7 @@ class RowLowering(RealLowering):
                     values = self._kept(n, place)
                     kept += enumerate(values, place)
                     place += len(values)
-            repeats = any(n.operation == ops.ROW_THRESHOLD for n in found)
+            repeats = any(n.operation in REPEATED for n in found)
             *first, last = [self.made[before:]] if repeats else _portions(self.made[before:])
             stages += (Stage(tuple(some)) for some in first)
             stages.append(Stage(tuple(last), tuple(kept), repeats))
@@ -189,10 +198,12 @@ class RowLowering(RealLowering):
     def _number(self, root: Expression) -> DoubleWord:
         m = self.m
         match root.operation:
-            case ops.ROW_MAX | ops.ROW_MIN | ops.ROW_SUM | ops.ROW_PRODUCT | ops.ROW_INDEX:
+            case ops.ROW_MAX | ops.ROW_MIN | ops.ROW_SUM | ops.ROW_PRODUCT | ops.ROW_INDEX | ops.ROW_NEAR_THRESHOLD:
                 return self._row_value(root)
             case ops.ROW_THRESHOLD:
                 return self.number(threshold_of_row(root)[-1])
+            case ops.THRESHOLD_STEP:
+                return m.threshold_step(*map(self.number, root.operands))
             case ops.ROW_COUNT:
                 interval = Interval(0.0, 2.0**63)
                 length = self._from_double(LENGTH)

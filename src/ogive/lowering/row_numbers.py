@@ -27,6 +27,7 @@ from ogive.graph.elementary_functions import EXP
 from ogive.graph.expression import (
     EXTREMES,
     REDUCTIONS,
+    REPEATED,
     ROW_NUMBERS,
     Expression,
     Format,
@@ -40,6 +41,7 @@ from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS
 from ogive.lowering.numerics.elementary.exponential import EXACT_LOG_2, LOG2_E, minus_log_2, whole_part
 from ogive.lowering.numerics.interval import Interval
+from ogive.lowering.program import Reduction
 
 __all__ = [
     "CHOICES",
@@ -60,6 +62,7 @@ __all__ = [
     "square_around_mean",
     "summed_exponential",
     "threshold_of_row",
+    "turn_of_threshold",
     "weighted_exponential",
     "within_row",
 ]
@@ -81,7 +84,7 @@ CHOICES = frozenset(
     {
         *(ops.INPUT, ops.PARAMETER, ops.CONSTANT, ops.SELECT, ops.LESS, ops.LESS_EQUAL, ops.EQUAL),
         *(ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT, ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN),
-        *(ROW_NUMBERS - {ops.ROW_SUM, ops.ROW_PRODUCT, ops.ROW_THRESHOLD}),
+        *(ROW_NUMBERS - {ops.ROW_SUM, ops.ROW_PRODUCT} - REPEATED),
     }
 )
 
@@ -119,6 +122,24 @@ def threshold_of_row(root: Expression) -> tuple[Expression, Expression, Expressi
     following = formula_node(ops.DIVIDE, formula_node(ops.SUBTRACT, total, lift(1)), count)
     has_some = formula_node(ops.LESS, lift(0), count)
     return is_above, count, total, formula_node(ops.SELECT, has_some, following, lift(-1))
+
+
+def turn_of_threshold(x: Expression, index: int) -> list[Reduction]:
+    """Reductions ``index`` and on of a stage that repeats: a number t next to the one for which max(x - t, 0)**2 adds up to 1.
+
+    That is Newton's method for the root of that sum, which is convex and of large numbers nearly straight. From -1 on t
+    rises; rounding does not let it fall, so the turns end.
+    """
+    m = Arithmetic(Format.F64)
+    t, slope, squares = (node(ops.ROW_VALUE, (), (index + i, 0), Format.F64) for i in range(3))
+    zero = m.number(0.0)
+    root = m.sqrt_(squares)
+    following = m.add_(t, m.div_(m.mul_(root, m.sub_(root, m.number(1.0))), slope))
+    following = m.select_(m.less_(t, following), following, t)
+    t = m.select_(m.less_(zero, slope), following, m.number(-1.0))
+    above = m.sub_(x if x.format is Format.F64 else node(ops.CONVERT, (x,), None, Format.F64), t)
+    above = m.select_(m.less_(zero, above), above, zero)
+    return [Reduction("row_max", t), Reduction("row_sum", above), Reduction("row_sum", m.mul_(above, above))]
 
 
 #: Stands for a truth value that is not known yet.

@@ -105,6 +105,9 @@ SMALLEST = 2.0**-1074
 #: Thresholds are computed of numbers down to this.
 LONGEST_STEP = 2.0**20
 
+#: The threshold of squares is no less: of elements that are all alike it is the root of their number's reciprocal.
+LEAST_THRESHOLD = 2.0**-32
+
 #: The number of operands of which it is asked whether the largest elements have the same ones.
 MOST_COMPARED = 2
 
@@ -494,6 +497,13 @@ class TestedRows(RowLowering, TestedReals):
             m.doubts[truth] = m.not_(node(ops.OR, (apart, is_exact), None, Format.BIT))
         self.truths[threshold_of_row(root)[0]] = truth
         self._close(first, truth)
+
+    def _reduce_to_near_threshold(self, root: Expression) -> None:
+        """A number of float64, which is exact."""
+        super()._reduce_to_near_threshold(root)
+        self.rows.row_values[root] = self.row_values[root]
+        found, error = self._found(self.row_values[root]), Bound(bits=53, least=LEAST_THRESHOLD, largest=1.0)
+        self.sums[root] = DoubleWord(found, interval=Interval(-1.0, -LEAST_THRESHOLD), error=error)
 
     def _distance(self, a: DoubleWord, b: DoubleWord) -> Expression:
         difference = Arithmetic.add(self.m, a, self.m.negate(b))

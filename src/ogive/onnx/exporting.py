@@ -252,13 +252,30 @@ def _count(body: _Body, x: str) -> str:
 
 def _threshold(body: _Body, x: str) -> str:
     """The largest of (sum of the k largest elements - 1) / k."""
+    ordered, axis, count = _ordered(body, x)
+    above = body.add("Sub", body.add("CumSum", ordered, axis), body.number(1))
+    return _of_row("ReduceMax")(body, body.add("Div", above, count))
+
+
+def _square_threshold(body: _Body, x: str) -> str:
+    """The largest of mean - sqrt((1 - sum((x - mean)**2)) / k) of the k largest elements that is not above them."""
+    ordered, axis, count = _ordered(body, x)
+    mean = body.add("Div", body.add("CumSum", ordered, axis), count)
+    squares = body.add("Div", body.add("CumSum", body.add("Mul", ordered, ordered), axis), count)
+    inner = body.add("Add", body.add("Sub", body.add("Mul", mean, mean), squares), body.add("Reciprocal", count))
+    found = body.add("Sub", mean, body.add("Sqrt", inner))
+    is_one = body.add("Not", body.add("Greater", found, ordered))
+    is_one = body.add("And", is_one, body.add("Not", body.add("Less", inner, body.number(0))))
+    return _of_row("ReduceMax")(body, body.add("Where", is_one, found, body.number(-2)))
+
+
+def _ordered(body: _Body, x: str) -> tuple[str, str, str]:
+    """The elements of a row from the largest on, the axis, and how many there are up to each."""
     axis = body.add("Constant", value=numpy_helper.from_array(np.array(-1, np.int64)))
     ordered = body.add("TopK", x, body.add("Shape", x, start=-1))
     body.nodes[-1].output.append(f"{ordered}_places")
-    one = body.number(1)
-    ones = body.add("Add", body.add("Mul", ordered, body.number(0)), one)
-    above = body.add("Sub", body.add("CumSum", ordered, axis), one)
-    return _of_row("ReduceMax")(body, body.add("Div", above, body.add("CumSum", ones, axis)))
+    ones = body.add("Add", body.add("Mul", ordered, body.number(0)), body.number(1))
+    return ordered, axis, body.add("CumSum", ones, axis)
 
 
 #: Kinds of nodes that are several operators of ONNX.
@@ -279,5 +296,6 @@ FORMS: dict[str, Callable[..., str]] = {
     "row_sum": _of_row("ReduceSum"),
     "row_max": _of_row("ReduceMax"),
     "row_threshold": _threshold,
+    "row_square_threshold": _square_threshold,
     "row_min": _of_row("ReduceMin"),
 }

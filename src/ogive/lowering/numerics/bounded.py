@@ -438,6 +438,37 @@ class Bounded(Totals):
         relative = (error.relative + share) * SLACK
         return self.finished(a, replace(error, relative=relative, bits=None, exactly=is_zero, beyond=None))
 
+    def threshold_step(self, near: DoubleWord, step: DoubleWord, count: DoubleWord) -> DoubleWord:
+        """The sum f(t) of n squares has a second derivative of 2n at most, and a slope of -2 s, where s is about 1 or more.
+
+        So f(t + d) is 1 + n d**2 at most where d is the step. The threshold lies within twice the step: from the left the
+        step stays on the left, as f is convex, and another one is enough where n d is at most s / 2; from the right it
+        is longer than the way. What is left is 4 n d**2 / (2 s) at most.
+        """
+        found = self.add(near, step)
+        error = found.error
+        if not error.is_known:
+            return found
+        step = self.unscaled(step)
+        size, own, zero = self.abs_(step.high), self.total(step), self.number(0.0)
+        if own is not None:
+            own = own if step.error.exactly is None else self.select_(step.error.exactly, zero, own)
+            size = self.mul_(self.add_(size, own), self.number(SLACK))
+        reach = self.mul_(self.unscaled(count).high, size)
+        left = self.mul_(self.mul_(reach, self.number(4.0)), size)
+        exactly = None if error.exactly is None else both(error.exactly, self.equal_(left, zero))
+        return self.finished(
+            found,
+            replace(
+                error,
+                absolute=left if error.absolute is None else self.add_(error.absolute, left),
+                doubt=either(error.doubt, self.not_(self.less_(reach, self.number(0.25)))),
+                bits=None,
+                exactly=exactly,
+                beyond=None,
+            ),
+        )
+
     def _chosen(self, condition: Expression, a: Expression | None, b: Expression | None) -> Expression | None:
         """The facts that are true of the one of two numbers that is chosen."""
         return either(None if a is None else both(condition, a), None if b is None else both(self.not_(condition), b))

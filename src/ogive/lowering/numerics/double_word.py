@@ -360,6 +360,10 @@ class Arithmetic(Machine, Checked):
         """A number that is only nearly the one that is meant, up to a share of it."""
         return a
 
+    def threshold_step(self, near: DoubleWord, step: DoubleWord, count: DoubleWord) -> DoubleWord:
+        """What Newton's method makes of a number next to the threshold of squares of a row of so many elements."""
+        return self.add(near, step)
+
     def clamped(self, a: DoubleWord, low: float, high: float) -> DoubleWord:
         """The number moved into [low, high], as far as its interval does not say that it lies there."""
         a = self.unscaled(a)
