@@ -25,6 +25,7 @@ __all__ = [
     "formula",
     "get_num_threads",
     "grad",
+    "logcumsumexp",
     "operator",
     "register_threadpoolctl",
     "row_operator",
@@ -57,6 +58,7 @@ _PARTS = (
 _FUNCTIONS = {
     **dict.fromkeys(("grad", "value_and_grad", "vjp"), "ogive.gradients"),
     **dict.fromkeys(("address", "export"), "ogive.exporting"),
+    "logcumsumexp": "ogive.operators.running_functions",
     "device": "ogive.device_names",
     **dict.fromkeys(("exact", "ulp", "vectors"), "ogive.golden"),
 }

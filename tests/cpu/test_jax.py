@@ -454,3 +454,13 @@ def test_jaxs_functions_in_a_formula():
         FormulaError, match=r"calls jax.numpy.exp, which takes arrays, with an expression. Write np.exp or"
     ):
         ogive.operator(lambda x: jnp.exp(x))
+
+
+def test_running_logarithms():
+    x = jnp.asarray(np.random.default_rng(2).standard_normal((3, 9)).astype(np.float32))
+    found = jax.jit(ogive.jax.logcumsumexp)(x)
+    assert np.array_equal(found, ogive.logcumsumexp(np.asarray(x)))
+    assert np.array_equal(jax.vmap(ogive.jax.logcumsumexp)(x), found)
+    slopes = jax.jit(jax.grad(lambda v: (ogive.jax.logcumsumexp(v, axis=0)).sum()))(x)
+    wanted = ogive.vjp(ogive.logcumsumexp)(np.ones_like(x), np.asarray(x), axis=0)
+    assert np.array_equal(slopes, wanted)

@@ -103,6 +103,7 @@ MAY_IMPORT = {
         "lowering.program",
         "_native",
     },
+    "operators.running_functions": {"engine"},
     "operators.row_operator": {
         "operators.containers",
         "graph.expression",
@@ -162,6 +163,7 @@ MAY_IMPORT = {
         "graph.limits",
         "operators.operator",
         "operators.row_operator",
+        "operators.running_functions",
         "graph.show",
         "operators.signature",
         "graph.operations",
@@ -178,6 +180,7 @@ MAY_IMPORT = {
         "onnx",  # what torch's exporter writes
         "operators.operator",
         "operators.row_operator",
+        "operators.running_functions",
         "operators.signature",
         "_native",
     },
@@ -238,7 +241,15 @@ MAY_IMPORT = {
     "opencl": {"backends", "catalog", "devices", "operators.operator"},
     "cuda": {"backends", "catalog", "devices", "operators.operator", "runtime"},
     "device_names": {"opencl", "cuda"},
-    "jax": {"catalog", "gradients", "operators.operator", "operators.row_operator", "operators.signature", "_native"},
+    "jax": {
+        "catalog",
+        "gradients",
+        "operators.operator",
+        "operators.row_operator",
+        "operators.running_functions",
+        "operators.signature",
+        "_native",
+    },
     "cli": {
         "laboratory.accuracy",
         "common.array_files",

@@ -173,9 +173,7 @@ WITHOUT: dict[str, str] = {
     "Write it as a formula of your own; ogive list has the losses that there are": (
         "ctc_loss dice_loss focal_loss hinge_embedding_loss hinge_loss l1_loss mae mae_loss poisson_nll_loss soft_margin_loss"
     ),
-    "Write ogive.logaddexp.accumulate(x, axis=...), which rounds each result once; it has no derivative": (
-        "cumulative_logsumexp logcumsumexp"
-    ),
+    "Write ogive.logcumsumexp(x, axis=...), which rounds each result once": "cumlogsumexp cumulative_logsumexp logcumsumexp",
     "Write ogive.add.accumulate(x, axis=...), which rounds each result once": "cumsum cumulative_sum",
     "Write ogive.mul.accumulate(x, axis=...), which rounds each result once": "cumprod cumulative_prod",
     "Write ogive.max.accumulate(x, axis=...)": "cummax",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from ogive.common.conversion import converted
 from ogive.common.dtypes import ElementType, element_type_of
+from ogive.engine.prefixes import GATHERED, NEUTRAL, of_prefixes, of_rows
 from ogive.graph import operations as ops
 
 __all__ = ["exact_methods"]
@@ -25,14 +26,8 @@ __all__ = ["exact_methods"]
 OF_OPERATIONS = {ops.ADD: "sum", ops.MULTIPLY: "product"}
 OF_NAMES = {"logaddexp": "log_sum_exp", "hypot": "l2"}
 
-#: By reduction: the element that changes no result.
-NEUTRAL = {"sum": -0.0, "product": 1.0, "log_sum_exp": -math.inf, "l2": 0.0}
-
 #: The reductions whose running ones are computed from one place to the next; of others each place is a row of its own.
 IN_ORDER = frozenset({"sum", "product"})
-
-#: Segments are gathered so many elements at a time.
-GATHERED = 1 << 22
 
 PLAIN = (np.ndarray, np.memmap, list, tuple, int, float)
 
@@ -103,20 +98,6 @@ def _delivered(result: np.ndarray, out: np.ndarray | None) -> Any:
     return out
 
 
-@lru_cache(maxsize=64)
-def _kernel(name: str, kind: ElementType) -> np.ufunc:
-    from ogive.engine.computation import make_ufunc  # only such calls need it
-    from ogive.engine.row_formulas import reduction
-
-    return make_ufunc(name, reduction(name, kind, kind))
-
-
-def _of_rows(name: str, rows: np.ndarray, kind: ElementType) -> np.ndarray:
-    """A number of each row."""
-    found: np.ndarray = _kernel(name, kind)(rows)
-    return found.reshape(rows.shape[:-1])
-
-
 def _reduce(
     operator: Any,
     name: str,
@@ -148,7 +129,7 @@ def _reduce(
     if has_initial:
         first = converted(_number(initial), rows.dtype)
         rows = np.concatenate([np.broadcast_to(first, (*kept, 1)), rows], axis=-1)
-    found = _of_rows(name, rows, kind)
+    found = of_rows(name, rows, kind)
     if is_empty is not None:
         found[is_empty] = operator.identity
     if keepdims:
@@ -186,33 +167,18 @@ def _accumulate(operator: Any, name: str, array: Any, axis: Any = 0, dtype: Any 
     (place,) = _axes(axis, data.ndim) if isinstance(axis, int) and data.ndim else (None,)
     if place is None:
         raise _NotOursError
+    if name == "log_sum_exp":
+        from ogive.engine.running_logarithms import running_log_sum_exp  # only such calls need it
+
+        return _delivered(running_log_sum_exp(data, place), out)
     if name not in IN_ORDER and data.size:
         turned = np.moveaxis(data, place, -1)
-        found = _of_prefixes(name, turned.reshape(-1, data.shape[place]), kind).reshape(turned.shape)
+        found = of_prefixes(name, turned.reshape(-1, data.shape[place]), kind).reshape(turned.shape)
         return _delivered(np.ascontiguousarray(np.moveaxis(found, -1, place)), out)
     from ogive.engine.running import running_product, running_sum  # only such calls need it
 
     running = running_product if name == "product" else running_sum  # also of no elements
     return _delivered(running(data, place, exclusive=False, reverse=False), out)
-
-
-def _of_prefixes(name: str, rows: np.ndarray, kind: ElementType) -> np.ndarray:
-    """The reduction of the elements up to each place, rounded once: as many rows as a row has elements.
-
-    So an element takes the time of half a row. What follows a place is replaced by what changes no result.
-    """
-    found, (count, length) = np.empty_like(rows), rows.shape
-    neutral, places = converted(np.array(NEUTRAL[name]), rows.dtype), np.arange(length)
-    begin = 0
-    while begin < length and count:
-        end = min(begin + max(GATHERED // (length * count), 1), length)
-        there = places[:end] <= places[begin:end, None]
-        step = max(GATHERED // there.size, 1)
-        for first in range(0, count, step):
-            some = slice(first, first + step)
-            found[some, begin:end] = _of_rows(name, np.where(there, rows[some, None, :end], neutral), kind)
-        begin = end
-    return found
 
 
 def _reduceat(
@@ -236,5 +202,5 @@ def _reduceat(
         step = max(GATHERED // max(int(size) * math.prod(turned.shape[:-1]), 1), 1)
         for begin in range(0, places.size, step):
             some = places[begin : begin + step]
-            found[..., some] = _of_rows(name, turned[..., starts[some][:, None] + np.arange(size)], kind)
+            found[..., some] = of_rows(name, turned[..., starts[some][:, None] + np.arange(size)], kind)
     return _delivered(np.ascontiguousarray(np.moveaxis(found, -1, place)), out)

@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from ogive.catalog import OPERATORS
 from ogive.differentiation.algebra import matched, substituted
@@ -24,6 +24,7 @@ from ogive.gradients.summing import Gradients, ReductionGradients, RowGradients
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, Term, lift, node
 from ogive.operators.operator import Operator, check_is_operator
+from ogive.operators.running_functions import RunningFunction
 from ogive.operators.signature import Signature
 
 __all__ = ["grad", "recognised", "value_and_grad", "vjp"]
@@ -167,6 +168,8 @@ def vjp(operator: Operator, wrt: Iterable[str] | None = None) -> Operator:
     >>> of_x, float(of_slope)
     (array([0.1, 1. , 0.1]), -6.0)
     """
+    if isinstance(operator, RunningFunction):
+        return cast(Operator, operator.vjp(wrt))
     check_is_operator("ogive.vjp", operator)
     wanted = _wanted(operator, wrt)
     return _derived(operator, ("vjp", *wanted), lambda base: _make_vjp(base, wanted))

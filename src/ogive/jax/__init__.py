@@ -15,8 +15,9 @@ from ogive.errors import needed
 
 with needed("ogive.jax", "'ogive[jax]'", "jax", "jaxlib"):
     from ogive.jax.array_functions import function
+    from ogive.jax.running_on_arrays import logcumsumexp
 
-__all__ = ["function", *OPERATORS]
+__all__ = ["function", "logcumsumexp", *OPERATORS]
 
 
 def __getattr__(name: str) -> Any:

@@ -30,6 +30,7 @@ from ogive.torch.functional_mode import functional_mode
 from ogive.torch.inductor import inductor_options
 from ogive.torch.models import replace
 from ogive.torch.onnx_nodes import onnx_translations
+from ogive.torch.running_on_tensors import logcumsumexp
 from ogive.torch.tensor_functions import wrap
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "fast",
     "functional_mode",
     "inductor_options",
+    "logcumsumexp",
     "nn",
     "onnx_translations",
     "replace",
