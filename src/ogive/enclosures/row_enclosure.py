@@ -291,7 +291,7 @@ class Rows:
         return sorted(row, key=cmp_to_key(lambda a, b: order(a, b) or 0), reverse=True)
 
 
-#: What is found of all elements of a row at once.
+#: Numbers of a row that all its elements make at once.
 OF_LISTS: dict[str, Callable[[Rows, list[Any]], Any]] = {
     ops.ROW_PRODUCT: Rows._product,
     ops.ROW_THRESHOLD: Rows._threshold,

@@ -108,7 +108,7 @@ def _share_of(distance: np.ndarray) -> np.ndarray:
 
 
 def _logarithms(data: np.ndarray, kind: ElementType) -> np.ndarray:
-    """Of rows. Behind the largest element the sum of the others is as good as they are, however small."""
+    """The logarithms of rows. Behind the largest element the sum of the others is as good as they are, however small."""
     if kind.name == "float64":
         return of_prefixes("log_sum_exp", data, kind)
     largest, distance, terms = _exponentials(data)
@@ -143,7 +143,7 @@ def _end(kind: ElementType, high: np.ndarray, low: np.ndarray, reach: np.ndarray
 
 
 def _gradients(gradient: np.ndarray, data: np.ndarray, kind: ElementType) -> np.ndarray:
-    """Of rows: the sum of the gradients from each place on, each divided by the sum up to its own, times the exponential."""
+    """The gradients of rows: the sum of those from each place on, each divided by the sum up to its own, times the exponential."""
     _, distance, terms = _exponentials(data)
     total, given = _summed(terms), gradient.astype(np.float64)
     weights = given / total

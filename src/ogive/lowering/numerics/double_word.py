@@ -361,7 +361,7 @@ class Arithmetic(Machine, Checked):
         return a
 
     def threshold_step(self, near: DoubleWord, step: DoubleWord, count: DoubleWord) -> DoubleWord:
-        """What Newton's method makes of a number next to the threshold of squares of a row of so many elements."""
+        """A number next to the threshold of squares of a row of so many elements, after a step of Newton's method."""
         return self.add(near, step)
 
     def clamped(self, a: DoubleWord, low: float, high: float) -> DoubleWord:
