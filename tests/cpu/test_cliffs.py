@@ -63,6 +63,9 @@ ONCE_IN_FLOAT64 = {
     "zeros of exact sums": ("mean", "integers"),
     "divided by exact zeros": ("vjp(asin)", "integers"),
     "infinite squares": ("vjp(erfinv)", "integers"),
+    "vast operands of exponentials": ("exp", "huge"),
+    "what vanishes times a computed factor": ("grad(grad(gelu))", "normal, width 1e4"),
+    "limits at infinities beside vast numbers": ("grad(grad(mish))", "huge"),
     "tails below all numbers": ("grad(log_ndtr)", "saturated"),
 }
 

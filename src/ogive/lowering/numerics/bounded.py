@@ -606,7 +606,7 @@ class Bounded(Totals):
 
     def compare(self, operation: Operation, a: DoubleWord, b: DoubleWord) -> Expression:
         truth = super().compare(operation, a, b)
-        a, b = self.renormalised(self.unscaled(a)), self.renormalised(self.unscaled(b))
+        a, b = self.renormalised(self._to_compare(a)), self.renormalised(self._to_compare(b))
         doubt = except_where(self._closeness(a, b), beyond_range.of_nan(a, b))
         if doubt is not None and self.is_long:
             is_larger, is_smaller = ties.order(self, a, b)
@@ -620,6 +620,16 @@ class Bounded(Totals):
             known = self.doubts.get(truth)
             self.doubts[truth] = either(known, doubt) or doubt
         return truth
+
+    def _to_compare(self, a: DoubleWord) -> DoubleWord:
+        """A number with its power of two multiplied in; one exact word is in doubt only where it becomes infinite."""
+        found = self.unscaled_result(a)
+        if not (self.of_doubles and a.exponent is not None and found.low is None and found.error.is_exact):
+            return self.unscaled(a)
+        infinity = self.number(math.inf)
+        return self.doubted(
+            found, both(self.equal_(self.abs_(found.high), infinity), self.less_(self.abs_(a.high), infinity))
+        )
 
     def _closeness(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """Whether two numbers lie so close together that their order is in doubt."""
@@ -854,8 +864,8 @@ class Bounded(Totals):
         if has_one_sign:  # the logarithm of what is rounded to 1 is 0, not -0
             is_negative = node(ops.LESS, (self.bits_(a.high), self.whole(0)), None, Format.BIT)
             return either(found, is_negative if a.interval.high <= 0 else self.not_(is_negative))
-        if self.extended and a.exponent is None and a.error.is_known and not of_zeros:
-            total = self.total(a)
+        if self.extended and (a.exponent is None or self.of_doubles) and a.error.is_known and not of_zeros:
+            total = self.total(a if a.exponent is None else self.mantissa(a))
             if total is not None:
                 size = self.abs_(a.high)
                 if self.of_doubles:  # asked of zeros in the first level, where twice a subnormal bound takes an assist

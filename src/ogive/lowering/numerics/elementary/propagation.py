@@ -303,6 +303,10 @@ def rule_of(m: Arithmetic, operation: Operation) -> Callable[..., DoubleWord]:
     return operation.lowering
 
 
+#: Functions whose rules cut off vast operands: of these no lower part counts.
+CUT_OFF = frozenset({"erfc", "exp", "exp2", "logistic", "normal_tail", "tanh"})
+
+
 @cache
 def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., DoubleWord]:
     """The rule of a function, whose result carries its bound.
@@ -358,7 +362,10 @@ def bounded_of_sums(m: Bounded, operand: DoubleWord) -> DoubleWord:
 
 def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, operand: DoubleWord) -> DoubleWord:
     """The result with its bound: what the rule adds, its own, and what becomes of the operand's."""
-    u = m.mantissa(operand) if function.takes_exponents and m.of_doubles else m.unscaled(operand)
+    if m.of_doubles and function.name in CUT_OFF:
+        u = m.unscaled_result(operand)
+    else:
+        u = m.mantissa(operand) if function.takes_exponents and m.of_doubles else m.unscaled(operand)
     error = u.error
     doubt = either(error.doubt, own.doubt)
     limit = function.limits[m.extended]
