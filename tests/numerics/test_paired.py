@@ -14,7 +14,7 @@ from flint import arb
 
 import ogive
 from ogive import formula as f
-from ogive.backends.target import TARGETS
+from ogive.backends.target import TARGETS, host_target
 from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.differentiation.partials import gate_slope, gelu_slope
 from ogive.graph.expression import Format, constant, formula_node, node, walk
@@ -172,11 +172,13 @@ def test_a_rule_is_as_good_as_it_says_and_not_much_better(name: str, of_product:
 def test_roots_are_as_good_as_they_say() -> None:
     m, x = PairedArithmetic(), np.abs(inputs(600)) + np.float32(2.0**-96)
     one = m.exactly(node("input", (), 0, Format.F32), Interval(2.0**-97, 2.0**119))
+    # The bound is of an estimate to 2**-14, one instruction of x86-64-v4. Other targets divide, which is 2**10 times as good.
+    room = 64 if host_target().name == "x86-64-v4" else 64 * 2**10
     for number, shift in ((m.square_root(one), 0), (m.square_root(m.add(one, m.constant(THIRD))), THIRD)):
         exact = [(arb(float(a)) + arb(shift)).sqrt() for a in x]
         for found, right in ((number, exact), (m.reciprocal(number), [1 / root for root in exact])):
             worst, _ = largest_error(found, x, right)
-            assert worst <= found.relative <= 64 * worst, f"{found.relative / U / U} for {worst / U / U}"
+            assert worst <= found.relative <= room * worst, f"{found.relative / U / U} for {worst / U / U}"
 
 
 @pytest.mark.parametrize("of_product", [False, True])
