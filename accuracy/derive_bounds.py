@@ -31,9 +31,9 @@ from derived_tables import write_or_compare
 from flint import arb, arb_series
 
 from ogive.graph.expression import Format
-from ogive.lowering.numerics import paired as single_pairs
-from ogive.lowering.numerics.elementary import fast, pairs
-from ogive.lowering.numerics.elementary import paired_functions as paired
+from ogive.lowering.numerics import float_float as single_pairs
+from ogive.lowering.numerics.elementary import double_double, fast
+from ogive.lowering.numerics.elementary import float_float_functions as paired
 from ogive.lowering.numerics.elementary.derived_numbers import FAST, POLYNOMIALS, QUOTIENTS, TABLES, TWO_OVER_PI, WORDS
 from ogive.lowering.numerics.elementary.error_function import ERFC_SHORT, erfc_numbers, of_error_function
 from ogive.lowering.numerics.machine import LONG
@@ -535,7 +535,7 @@ def promoted() -> dict[str, float]:
     }
 
 
-# ---- two right words (pairs.py): each operation errs by a few units of U**2
+# ---- two right words (double_double.py): each operation errs by a few units of U**2
 
 #: The errors of operations on pairs, relative to their results. The literature has 5, 3 and 10 units for like algorithms
 #: (Joldes, Muller and Popescu, 2017). A sum of two numbers of one sign, or of a number and one of at most 3/4 of it.
@@ -546,7 +546,7 @@ NUMBER = 8 * UNIT
 
 
 def in_pairs(numbers: Sequence[Fraction], short: int, low: float, high: float, rounded: float = U) -> float:
-    """The largest relative error that rounding makes of `pairs.polynomial`.
+    """The largest relative error that rounding makes of `double_double.polynomial`.
 
     The part in float64: Horner's rule, coefficients that were ``rounded``, and the second word of the operand, which it
     lacks.
@@ -570,15 +570,15 @@ def in_pairs(numbers: Sequence[Fraction], short: int, low: float, high: float, r
 
 
 def in_pairs_of_series(numbers: Callable[[int], Fraction], reach: float, low: float | None = None) -> float:
-    """The same of `pairs.series`, and the terms that it leaves out: each less than half of the one before."""
-    short, end = pairs.lengths(numbers, reach)
+    """The same of `double_double.series`, and the terms that it leaves out: each less than half of the one before."""
+    short, end = double_double.lengths(numbers, reach)
     kept = [numbers(k) for k in range(end)]
-    return in_pairs(kept, short, 0.0 if low is None else low, reach) + 2 * 2.0**-pairs.END
+    return in_pairs(kept, short, 0.0 if low is None else low, reach) + 2 * 2.0**-double_double.END
 
 
 def less_one_long() -> float:
     """expm1(r), relative: the series and a product."""
-    return in_pairs_of_series(pairs.of_exponential, R, -R) + TIMES
+    return in_pairs_of_series(double_double.of_exponential, R, -R) + TIMES
 
 
 #: The absolute error of an exponential's reduced operand: a sum of numbers below 1/2, and products that are smaller.
@@ -608,11 +608,11 @@ def log_long() -> float:
 def sine_long(reach: float) -> float:
     """The series of the square, which is a product, and a product."""
     of_square = TIMES * reach**2 / 3
-    return in_pairs_of_series(pairs.of_sine, reach**2) + of_square + TIMES
+    return in_pairs_of_series(double_double.of_sine, reach**2) + of_square + TIMES
 
 
 def cosine_long(reach: float) -> float:
-    return in_pairs_of_series(pairs.of_cosine, reach**2) + TIMES * reach**2 / 2 / math.cos(reach)
+    return in_pairs_of_series(double_double.of_cosine, reach**2) + TIMES * reach**2 / 2 / math.cos(reach)
 
 
 def sin_long() -> float:
@@ -648,8 +648,8 @@ def asin_long() -> float:
 
 def sinh_long() -> float:
     """``(1 - w) cosh(r) + (1 + w) sinh(r)``: for n = 1 and the smallest r both are several times the sum."""
-    s = in_pairs_of_series(lambda k: abs(pairs.of_sine(k)), 0.3467**2) + TIMES + TIMES * 0.04
-    c = in_pairs_of_series(lambda k: abs(pairs.of_cosine(k)), 0.3467**2) + TIMES * 0.06
+    s = in_pairs_of_series(lambda k: abs(double_double.of_sine(k)), 0.3467**2) + TIMES + TIMES * 0.04
+    c = in_pairs_of_series(lambda k: abs(double_double.of_cosine(k)), 0.3467**2) + TIMES * 0.06
     return sinh_of_parts(s, c) + REDUCED / R
 
 
@@ -753,7 +753,7 @@ def corrected() -> dict[str, float]:
     }
 
 
-# ---- float32 for results of 16 bits (short.py): the rules of the fast contract
+# ---- float32 for results of 16 bits (single.py): the rules of the fast contract
 
 SINGLE_UNIT = 2.0**-24
 
@@ -882,7 +882,7 @@ def short() -> dict[str, float]:
     }
 
 
-# ---- two words of which the second is right as far as it shows (words.py)
+# ---- two words of which the second is right as far as it shows (two_words.py)
 
 
 def of_words(name: str) -> list[Fraction]:
@@ -1042,7 +1042,7 @@ def in_words() -> dict[str, float]:
     }
 
 
-# ---- pairs of float32 (paired_functions.py): relative to the power that the table has
+# ---- pairs of float32 (float_float_functions.py): relative to the power that the table has
 
 
 def largest_rest(of_two_words: bool, window: paired.Window) -> float:
@@ -1052,7 +1052,7 @@ def largest_rest(of_two_words: bool, window: paired.Window) -> float:
     return most + 2 * SINGLE_UNIT * window.largest * among.step if of_two_words else most
 
 
-def paired_reduced(window: paired.Window) -> float:
+def float_float_reduced(window: paired.Window) -> float:
     """How far reduced operands lie: the reciprocal of a step is rounded, and so is n."""
     return (0.5 + window.largest * SINGLE_UNIT + 2.0**-20) * paired.POWERS[window.octave].step
 
@@ -1061,7 +1061,7 @@ def half_unit(value: float) -> float:
     return single_pairs.half_unit(value * (1 + 2.0**-20))
 
 
-def paired_series(octave: int, reach: float, per_operand: bool = False) -> float:
+def float_float_series(octave: int, reach: float, per_operand: bool = False) -> float:
     """The rest that the polynomial leaves of ``exp(r) - 1 - r``; relative to r if it is to be."""
 
     def difference(r: Any) -> Any:
@@ -1071,7 +1071,7 @@ def paired_series(octave: int, reach: float, per_operand: bool = False) -> float
     return largest(difference, -reach, reach)
 
 
-def paired_polynomial(octave: int, reach: float) -> float:
+def float_float_polynomial(octave: int, reach: float) -> float:
     """The rounding errors of the polynomial."""
     *others, inner = paired.POWERS[octave].coefficients
     error = 0.0
@@ -1089,17 +1089,25 @@ def rest_rounded(of_two_words: bool, window: paired.Window) -> float:
     return window.largest * lacking + 2 * half_unit(2.0**-24) + half_unit(rest) * (2 if of_two_words else 1)
 
 
-def exp_paired(of_two_words: bool, window: paired.Window) -> float:
+def exp_float_float(of_two_words: bool, window: paired.Window) -> float:
     """``T (1 + r + q)``. The error of a rest of one word counts ``1 + r`` times, and what the series in it lacks is small."""
-    rest, r = largest_rest(of_two_words, window), paired_reduced(window)
+    rest, r = largest_rest(of_two_words, window), float_float_reduced(window)
     error = rest_rounded(of_two_words, window) * (1 + r) + rest**2
     q = r * r * 0.51 + rest * (1 + r)
     if of_two_words:
         whole = r + rest
         error += half_unit(whole) * whole * 1.02 + half_unit(whole**2) * 0.51
-        error += paired_series(window.octave, whole) + paired_polynomial(window.octave, whole) * whole**2 + half_unit(q)
+        error += (
+            float_float_series(window.octave, whole)
+            + float_float_polynomial(window.octave, whole) * whole**2
+            + half_unit(q)
+        )
     else:
-        error += rest * r * r * 0.51 + paired_series(window.octave, r) + paired_polynomial(window.octave, r) * r * r
+        error += (
+            rest * r * r * 0.51
+            + float_float_series(window.octave, r)
+            + float_float_polynomial(window.octave, r) * r * r
+        )
         error += half_unit(r * 0.51 + rest) * r + half_unit(q)
     underflow: float = 8 * single_pairs.SMALLEST * 2.0 ** (window.before / window.octave + window.halved)
     # The low word is no smaller a part of T, and what the FMA of the leading part lost has one rounding.
@@ -1127,18 +1135,18 @@ def exp_of_row() -> float:
     return (error + rest * (q + SINGLE_UNIT) + rest**2 * 0.51) * (1 + 4 * r)
 
 
-def expm1_paired_near_zero(octave: int) -> float:
+def expm1_float_float_near_zero(octave: int) -> float:
     """Where n is zero: relative to r. A low word of the operand is all of the rest; low words are rounded some times more."""
     window = paired.POWERS[octave].window(paired.USUAL)
-    r, lowest = paired_reduced(window) * (1 + 2.0**-20), 2 * SINGLE_UNIT
-    of_polynomial = paired_series(octave, r, per_operand=True) + paired_polynomial(octave, r) * r
+    r, lowest = float_float_reduced(window) * (1 + 2.0**-20), 2 * SINGLE_UNIT
+    of_polynomial = float_float_series(octave, r, per_operand=True) + float_float_polynomial(octave, r) * r
     low = 0.51 * r + lowest
     of_one = SINGLE_UNIT * 0.51 * r
     of_two = SINGLE_UNIT * (r * 1.02 + 0.51 * r) + SINGLE_UNIT * lowest
     return of_polynomial + max(of_one, of_two) + SINGLE_UNIT * low * (1 + paired.COVERED)
 
 
-def expm1_paired(octave: int) -> float:
+def expm1_float_float(octave: int) -> float:
     """Where n is not zero T is no more than so many times as large as the leading part of the result."""
     among = paired.POWERS[octave]
     smallest = (0.5 - among.window(paired.USUAL).largest * SINGLE_UNIT - 2.0**-20) * among.step
@@ -1146,10 +1154,10 @@ def expm1_paired(octave: int) -> float:
         power = 2.0 ** (n / among.count)
         size = abs(math.expm1(n * smallest)) - power * among.share
         assert power / size <= among.multiple_of_expm1
-    return expm1_paired_near_zero(octave)
+    return expm1_float_float_near_zero(octave)
 
 
-def sinh_paired_near_zero() -> float:
+def sinh_float_float_near_zero() -> float:
     """``w + w**3 (1/6 + w**2 / 120)``, relative to w: the rest of the series, and roundings of the polynomial and three products."""
     most, numbers = paired.LEAST_OF_SINH**2, (paired.SIXTH, paired.HUNDRED_TWENTIETH)
     rest = largest(lambda z: (at(numbers, z) - series(lambda k: factorial(2 * k + 3), z, 0.01)) * z, 0.0, most)
@@ -1164,10 +1172,10 @@ def in_single_pairs() -> dict[str, float]:
     for octave, among in paired.POWERS.items():
         for wide, name in ((wide, name) for wide in windows for name in words):
             window, two = windows[wide], words[name]
-            found[wide + name + paired.of_powers(octave)] = exp_paired(two, among.window(window))
-        found["expm1 near zero" + paired.of_powers(octave)] = expm1_paired(octave)
-    found |= {"exp of rows": exp_of_row(), "exp of rows of 16 bits": exp_paired(False, paired.OF_SHORT_ROWS)}
-    return {**found, "sinh near zero": sinh_paired_near_zero()}
+            found[wide + name + paired.of_powers(octave)] = exp_float_float(two, among.window(window))
+        found["expm1 near zero" + paired.of_powers(octave)] = expm1_float_float(octave)
+    found |= {"exp of rows": exp_of_row(), "exp of rows of 16 bits": exp_float_float(False, paired.OF_SHORT_ROWS)}
+    return {**found, "sinh near zero": sinh_float_float_near_zero()}
 
 
 HEADER = '''"""The bound of each rule's own error, relative to its result, of operands without an error.

@@ -66,7 +66,7 @@ def computes_in_float32(made: Program) -> bool:
 
 
 def compute_in_float64(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("short_results", "paired_results"):
+    for name in ("single_results", "float_float_results"):
         monkeypatch.setattr(exact, name, lambda *_: None)
 
 

@@ -10,7 +10,7 @@ from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.graph.expression import Format, walk
 from ogive.laboratory.accuracy.running_bound import evaluate_with_bounds
 from ogive.lowering.lower import lower
-from ogive.lowering.numerics import paired
+from ogive.lowering.numerics import float_float
 from tests.assists import COUNT, ORDINARY, assists, assists_of, derivatives, drawn, programs, values_of
 from tests.inputs import CASES, OF_ROWS, named
 from tests.random_formulas import WRITTEN, X, grown
@@ -114,6 +114,6 @@ def test_an_assist_is_found(monkeypatch):
     """A subnormal bound of what underflow loses was added in every result once."""
     program = lower(OPERATORS["gelu"].formula(), [SINGLE], (SINGLE,))
     assert list(assists(program, {})) == []
-    monkeypatch.setattr(paired, "LOST", 2.0**-140)
+    monkeypatch.setattr(float_float, "LOST", 2.0**-140)
     program = lower(OPERATORS["gelu"].formula(), [SINGLE], (SINGLE,))
     assert {each.data for each in assists(program, {})} == set(ORDINARY)

@@ -18,9 +18,9 @@ from ogive.graph.expression import STORAGE, Expression, Format, formula_node, no
 from ogive.lowering.numerics.bound import Bound
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.precisions import CORRECTED, IN_WORDS, PROMOTED
-from ogive.lowering.numerics.short import Short
+from ogive.lowering.numerics.single import SingleBounded
 from ogive.lowering.program import Program
-from ogive.lowering.short_results import ShortReals
+from ogive.lowering.single_results import SingleReals
 from ogive.lowering.untested_elements import UntestedElements
 from ogive.runtime.kernels import make_ufunc
 
@@ -107,8 +107,8 @@ def evaluated(root: Expression, operands: Sequence[np.ndarray], *, mode: str) ->
 def evaluated_shortly(root: Expression, operands: Sequence[np.ndarray], *, is_result: bool) -> Values:
     """The formula in float32 with bounds, of operands of 16 bits; as a result, or as a part of one."""
     kind = ELEMENT_TYPES[operands[0].dtype.name]
-    m = Short(STORAGE[kind.name])
-    reals = ShortReals(m, (kind,) * len(operands), Format.F32)
+    m = SingleBounded(STORAGE[kind.name])
+    reals = SingleReals(m, (kind,) * len(operands), Format.F32)
     value = reals.result(root) if is_result else reals.number(root)
     total = m.total(value)
     # The part of a running bound that its own rounding may have lost.

@@ -21,25 +21,25 @@ from ogive.lowering.numerics.bound import Beyond, Bound
 from ogive.lowering.numerics.bounded import Bounded, exact_operand
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.extremes import larger, smaller
+from ogive.lowering.numerics.float_float import Around, FloatFloat, FloatFloatArithmetic, NoFloatFloat, U
 from ogive.lowering.numerics.interval import Interval
-from ogive.lowering.numerics.paired import Around, Paired, PairedArithmetic, U, Unpaired
 from ogive.lowering.numerics.precisions import CORRECTED_DOUBLES, CORRECTED_ELEMENTS, CORRECTED_ROWS, IN_WORDS, PROMOTED
-from ogive.lowering.numerics.short import Short
+from ogive.lowering.numerics.single import SingleBounded
 from ogive.lowering.program import Program
 from ogive.runtime.kernels import make_ufunc
 
 ARITHMETICS = {
-    "paired": PairedArithmetic(),
+    "paired": FloatFloatArithmetic(),
     "words": Arithmetic(Format.F64),
     "bounded": Bounded(),
-    "short": Short(Format.F16),
+    "short": SingleBounded(Format.F16),
 }
 
 
 def made(arithmetic: Any, kind: type[Any] | None = None) -> Any:
     """A number of an arithmetic, perhaps of a class with one more field."""
     x = node("input", (), 0, arithmetic.format)
-    number = arithmetic.exactly(x) if isinstance(arithmetic, PairedArithmetic) else DoubleWord(x, error=Bound())
+    number = arithmetic.exactly(x) if isinstance(arithmetic, FloatFloatArithmetic) else DoubleWord(x, error=Bound())
     if kind is None:
         return number
     return kind(**{part.name: getattr(number, part.name) for part in fields(number)})
@@ -73,11 +73,11 @@ def test_a_field_that_no_row_lists_is_refused(name: str) -> None:
 def test_every_row_lists_every_field() -> None:
     for table in (paired.EFFECTS, double_word.EFFECTS, enclosure.EFFECTS):
         complete(table)
-    negated = paired.EFFECTS["negate"][Paired]
-    with pytest.raises(UnlistedField, match=r"negate: each field of Paired has one effect; wrong are \['turn'\]"):
-        complete({"negate": {Paired: replace(negated, made=negated.made.replace("turn", ""))}})
+    negated = paired.EFFECTS["negate"][FloatFloat]
+    with pytest.raises(UnlistedField, match=r"negate: each field of FloatFloat has one effect; wrong are \['turn'\]"):
+        complete({"negate": {FloatFloat: replace(negated, made=negated.made.replace("turn", ""))}})
     with pytest.raises(UnlistedField, match="two of one field"):
-        complete({"negate": {Paired: replace(negated, kept=f"{negated.kept} turn")}})
+        complete({"negate": {FloatFloat: replace(negated, kept=f"{negated.kept} turn")}})
 
 
 def test_an_operation_that_forgets_a_field_is_found() -> None:
@@ -111,7 +111,7 @@ def test_an_operation_that_forgets_a_field_is_found() -> None:
 
 X = np.float32([-3, -1.5, -0.625, 0.625, 1.25, 2.75, 1.5, -2.5])
 Y = np.float32([1.5, -0.75, 3, -2, 1, 0.5, -1.25, -0.5])
-M = PairedArithmetic()
+M = FloatFloatArithmetic()
 x, y = (node("input", (), place, Format.F32) for place in range(2))
 OTHER = replace(M.exactly(y), is_nonzero=True)
 LOW = 2.0**-16
@@ -121,13 +121,13 @@ def low_word(of: Expression) -> Expression:
     return M.mul_(of, M.number(LOW))
 
 
-def of_pairs() -> dict[str, tuple[Paired, Callable[[Any, Any], Any]]]:
+def of_pairs() -> dict[str, tuple[FloatFloat, Callable[[Any, Any], Any]]]:
     """Numbers with fields of each kind, and what each is."""
-    words = Paired(x, low=low_word(x), share=LOW, is_nonzero=True, may_be_zero=x)
-    size = Paired(
+    words = FloatFloat(x, low=low_word(x), share=LOW, is_nonzero=True, may_be_zero=x)
+    size = FloatFloat(
         M.abs_(x), low=low_word(M.abs_(x)), share=LOW, interval=Interval(0.0, 4.0), is_nonzero=True, may_be_zero=x
     )
-    scaled = Paired(
+    scaled = FloatFloat(
         x, y, scale=M.number(LOW), share=LOW, is_nonzero=True, may_be_zero=x, interval=Interval(-16.0, 16.0)
     )
     around = Around(M.abs_(x), M.number(2.0**-40), M.number(0.0))
@@ -136,7 +136,10 @@ def of_pairs() -> dict[str, tuple[Paired, Callable[[Any, Any], Any]]]:
         "single": (replace(M.exactly(x), is_nonzero=True), lambda x, y: x),
         "words": (words, lambda x, y: x * more),
         "beside a bound": (replace(words, around=around, covered=8), lambda x, y: x * more),
-        "product": (Paired(x, y, is_nonzero=True, may_be_zero=x, interval=Interval(-16.0, 16.0)), lambda x, y: x * y),
+        "product": (
+            FloatFloat(x, y, is_nonzero=True, may_be_zero=x, interval=Interval(-16.0, 16.0)),
+            lambda x, y: x * y,
+        ),
         "scaled": (scaled, lambda x, y: x * y * more),
         "magnitude with a turn": (replace(size, turn=y), lambda x, y: np.copysign(abs(x) * more, y)),
         "words with a turn": (replace(words, turn=y), lambda x, y: np.copysign(1, y) * x * more),
@@ -150,7 +153,7 @@ def of_pairs() -> dict[str, tuple[Paired, Callable[[Any, Any], Any]]]:
             lambda x, y: x * more,
         ),
         "ends of a product": (
-            Paired(x, y, low=M.mul_(x, M.number(LOW)), other_end=M.mul_(x, M.number(LOW * (1 + 2.0**-16)))),
+            FloatFloat(x, y, low=M.mul_(x, M.number(LOW)), other_end=M.mul_(x, M.number(LOW * (1 + 2.0**-16)))),
             lambda x, y: x * y + x * LOW,
         ),
         "ends with a turn": (
@@ -164,9 +167,9 @@ def of_pairs() -> dict[str, tuple[Paired, Callable[[Any, Any], Any]]]:
     }
 
 
-def by_pairs() -> dict[str, tuple[Callable[[Paired], Paired], Callable[[Any, Any, Any], Any]]]:
+def by_pairs() -> dict[str, tuple[Callable[[FloatFloat], FloatFloat], Callable[[Any, Any, Any], Any]]]:
     """Operations with a number, and what each makes of its value."""
-    found: dict[str, tuple[Callable[[Paired], Paired], Callable[[Any, Any, Any], Any]]] = {
+    found: dict[str, tuple[Callable[[FloatFloat], FloatFloat], Callable[[Any, Any, Any], Any]]] = {
         "negate": (M.negate, lambda v, x, y: -v),
         "absolute": (M.absolute, lambda v, x, y: abs(v)),
         "negate, negate": (lambda n: M.negate(M.negate(n)), lambda v, x, y: v),
@@ -205,7 +208,7 @@ def test_numbers_in_pairs_are_right_after_each_operation(field: str) -> None:
     for name, (operation, right) in by_pairs().items():
         try:
             value, undecided = M.result(operation(number))
-        except Unpaired:
+        except NoFloatFloat:
             continue  # float64 computes it
         results += [value, node("convert", (undecided or node("constant", (), False, Format.BIT),), None, Format.U8)]
         rights.append(right(meaning(*wide), *wide))
@@ -227,10 +230,10 @@ def test_every_field_of_a_pair_is_tried() -> None:
     tried = {
         part.name
         for number, _ in OF_PAIRS.values()
-        for part in fields(Paired)
+        for part in fields(FloatFloat)
         if getattr(number, part.name) != getattr(plain, part.name)
     }
-    assert tried | {"relative", "lost", "where", "high"} == {part.name for part in fields(Paired)}
+    assert tried | {"relative", "lost", "where", "high"} == {part.name for part in fields(FloatFloat)}
 
 
 # ---- sums of two numbers with bounds
@@ -293,7 +296,7 @@ MODES: dict[str, tuple[Bounded, str]] = {
     "of rows": (Bounded(CORRECTED_ROWS), "float32"),
     "in words": (Bounded(IN_WORDS), "float64"),
     "long in words": (Bounded(CORRECTED_DOUBLES), "float64"),
-    "short": (Short(Format.F16), "float32"),
+    "short": (SingleBounded(Format.F16), "float32"),
 }
 
 

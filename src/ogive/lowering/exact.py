@@ -1,7 +1,7 @@
 """Programs whose results are the correctly rounded values of their formulas, in three levels or four.
 
-* Some float32 formulas are computed in pairs of float32 first (paired_results.py), and functions of 16 bits in float32
-  (short_results.py). The next level repairs what that leaves.
+* Some float32 formulas are computed in pairs of float32 first (float_float_results.py), and functions of 16 bits in float32
+  (single_results.py). The next level repairs what that leaves.
 * The program itself computes in float64 with a bound of the error, and finds which results that leaves undecided
   (tested.py). Formulas that one operation rounds need no test (rounded_once.py).
 * Its repair computes undecided elements again, in sums of two float64, and finds what is undecided still.
@@ -22,15 +22,15 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import ROW_NUMBERS, Expression, Format, node, walk
 from ogive.lowering.cost import usual_cost, with_undecided
 from ogive.lowering.fast_path import fast_path
+from ogive.lowering.float_float_results import float_float_results
 from ogive.lowering.identities import beside_one, infinite_at_ends
 from ogive.lowering.moderate import moderate
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.precisions import CORRECTED, CORRECTED_DOUBLES, CORRECTED_ELEMENTS, IN_WORDS, PROMOTED
-from ogive.lowering.numerics.short import Short
-from ogive.lowering.paired_results import paired_results
+from ogive.lowering.numerics.single import SingleBounded
 from ogive.lowering.program import MASK, FastPath, Level, Number, Program, Source
 from ogive.lowering.rounded_once import rounds_once
-from ogive.lowering.short_results import short_results
+from ogive.lowering.single_results import single_results
 from ogive.lowering.tested import TestedReals
 from ogive.lowering.tested_doubles import TestedDoubles
 
@@ -139,20 +139,20 @@ def with_test(
     is_long = any(t.bits == 64 for t in (*inputs, *outputs))
     arithmetic = Bounded(CORRECTED if is_long else PROMOTED)
     tested = TestedReals(arithmetic, inputs, form).tested_shortly(roots, outputs)
-    short = short_results(roots, inputs, outputs, with_undecided(*tested))
+    short = single_results(roots, inputs, outputs, with_undecided(*tested))
     if short is None:
         path = fast_path(roots, inputs, outputs, arithmetic, with_undecided(*tested))
         found = last = made(arithmetic, tested, path)
     else:
         last = made(arithmetic, TestedReals(arithmetic, inputs, form, is_sharp=True).tested_shortly(roots, outputs))
         found = _behind_single(last, *short)
-    pairs = paired_results(in_pairs, inputs, outputs, last, usual_cost(found.first))
+    pairs = float_float_results(in_pairs, inputs, outputs, last, usual_cost(found.first))
     return replace(found, first_levels=pairs) if pairs else found
 
 
 def _behind_single(
     made: Program,
-    single: Short,
+    single: SingleBounded,
     computed: Sequence[Expression],
     results: Sequence[Expression],
     undecided: Expression | None,

@@ -19,6 +19,7 @@ from ogive.graph.expression import EXTREMES, ROW_NUMBERS, Expression, Format, no
 from ogive.lowering.cost import usual_cost
 from ogive.lowering.double_rows import DoubleRows, without_factors
 from ogive.lowering.exact import parameters_in
+from ogive.lowering.float_float_results import float_float_rows
 from ogive.lowering.identities import as_computed
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import DoubleWord
@@ -31,7 +32,6 @@ from ogive.lowering.numerics.precisions import (
     PROMOTED_USUAL,
 )
 from ogive.lowering.numerics.truths import both, either, nowhere
-from ogive.lowering.paired_results import paired_rows
 from ogive.lowering.program import MASK, DecideRow, Level, Number, Program
 from ogive.lowering.row_lowering import has_room
 from ogive.lowering.row_numbers import CHOICES, LENGTH
@@ -79,7 +79,7 @@ def rows_with_test(
     first = replace(made, later=(Level(rows.repair, has_mask=True),), decide_row=decide)
     if rows.are_doubles:
         return first
-    shorter = paired_rows(rows.roots, first, reduces=reduces) or _usual_rows(rows.roots, first, reduces=reduces)
+    shorter = float_float_rows(rows.roots, first, reduces=reduces) or _usual_rows(rows.roots, first, reduces=reduces)
     return first if shorter is None else replace(first, first_levels=(shorter,))
 
 

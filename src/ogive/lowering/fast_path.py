@@ -21,10 +21,10 @@ from ogive.lowering.numerics.double_word import DoubleWord
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
 from ogive.lowering.numerics.precisions import PROMOTED
-from ogive.lowering.numerics.short import Short, TooShort
+from ogive.lowering.numerics.single import NoSingle, SingleBounded
 from ogive.lowering.numerics.truths import either
 from ogive.lowering.program import FastPath, Program, stored_operand, substituted
-from ogive.lowering.short_results import ShortReals
+from ogive.lowering.single_results import SingleReals
 from ogive.lowering.tested import TestedReals
 
 __all__ = ["fast_path", "fast_path_of_steps"]
@@ -57,18 +57,20 @@ def fast_path(
     results: Sequence[Expression],
 ) -> FastPath | None:
     """The shorter form of the results, and of the tests of these, where there is one that is worth a comparison."""
-    is_short = isinstance(arithmetic, Short)
+    is_short = isinstance(arithmetic, SingleBounded)
     if not inputs or (len(inputs) != 1 if is_short else not _is_of_singles(inputs, outputs)):
         return None
     operands = [stored_operand(node(ops.INPUT, (), i, Format.NUMBER), tuple(inputs)) for i in range(len(inputs))]
     best, least = None, cost(results) - WORTHWHILE
     for limit in SHORT_LIMITS if is_short else LIMITS:
         reals: _ReducedReals
-        if isinstance(arithmetic, Short):
-            reals = _ReducedShort(Short(arithmetic.goal, are_moderate=arithmetic.are_moderate), tuple(inputs), limit)
+        if isinstance(arithmetic, SingleBounded):
+            reals = _ReducedSingle(
+                SingleBounded(arithmetic.goal, are_moderate=arithmetic.are_moderate), tuple(inputs), limit
+            )
             try:
                 found, undecided = reals.tested(roots, outputs)
-            except TooShort:
+            except NoSingle:
                 continue
         else:
             reals = _ReducedReals(arithmetic, tuple(inputs), limit, least=LEAST)
@@ -331,7 +333,7 @@ class _ReducedReals(_KnownReals):
         return replace(value, interval=self.products_lie)
 
 
-class _ReducedShort(_ReducedReals, ShortReals):
+class _ReducedSingle(_ReducedReals, SingleReals):
     """The same of results of 16 bits in float32."""
 
     def _number(self, root: Expression) -> DoubleWord:

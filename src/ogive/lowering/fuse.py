@@ -16,8 +16,8 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import STORAGE, Expression, Format, node
 from ogive.lowering.cost import usual_cost
 from ogive.lowering.fast_path import fast_path_of_steps
+from ogive.lowering.float_float_results import level_in_pairs
 from ogive.lowering.numerics.truths import either
-from ogive.lowering.paired_results import level_in_pairs
 from ogive.lowering.program import MASK, Level, Number, Program, substituted
 
 __all__ = ["fuse", "later_of_steps"]

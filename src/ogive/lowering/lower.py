@@ -42,7 +42,7 @@ from ogive.lowering.integers import (
     whole_rows,
 )
 from ogive.lowering.numerics.double_word import Arithmetic
-from ogive.lowering.numerics.elementary.paired_functions import FUNCTIONS_IN_PAIRS
+from ogive.lowering.numerics.elementary.float_float_functions import FUNCTIONS_IN_PAIRS
 from ogive.lowering.program import MASK, Program, Source
 from ogive.lowering.single_precision import in_single_precision
 from ogive.lowering.untested_elements import untested, with_short_products

@@ -1,6 +1,6 @@
 """Results of float64 with the rounding test: both ends of the interval that a number lies in round alike, or it is undecided.
 
-The first level computes in words (elementary/words.py), whose bounds leave so few elements open. In the second, which
+The first level computes in words (elementary/two_words.py), whose bounds leave so few elements open. In the second, which
 repairs them, powers of two are kept apart from the operands on: nothing overflows or underflows on the way.
 """
 

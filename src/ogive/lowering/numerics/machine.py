@@ -82,7 +82,7 @@ class Machine:
     #: not leave the range that the result lies in.
     of_doubles = False
 
-    #: Whether the second words of elementary functions are right too (elementary/pairs.py).
+    #: Whether the second words of elementary functions are right too (elementary/double_double.py).
     is_long = False
 
     # ---- instructions

@@ -461,7 +461,7 @@ static OgiveLoopData loop_of_retry(const OgiveLoopData *loop, npy_intp elements)
 /* After so many undecided rows, groups that follow are retried at once. */
 #define SIGN_OF_MORE 4
 #define GROUPS_RETRIED_AT_ONCE 15
-/* Bounds of what is added up are of as many elements (lowering/paired_results.py). */
+/* Bounds of what is added up are of as many elements (lowering/float_float_results.py). */
 #define LONGEST_ROW_TO_TRY (1 << 20)
 /* One of more products of kept float32 numbers is often undecided, and with it the row. */
 #define LONGEST_ROW_OF_SHARES 8192

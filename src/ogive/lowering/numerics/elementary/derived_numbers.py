@@ -57,7 +57,7 @@ SECOND_LEVEL: dict[str, tuple[Numbers, ...]] = {n: forms[Format.F64] for n, form
 #: Tables of pairs of float32.
 TABLES: dict[str, Numbers] = {name: forms[Format.F32] for name, forms in SECTIONS["pairs"].items()}
 
-#: Polynomials in each of many intervals (paired_functions.py).
+#: Polynomials in each of many intervals (float_float_functions.py).
 PIECEWISE: dict[str, dict[str, Any]] = SECTIONS["piecewise"]
 
 #: Its first 1198 bits: 1024 for the largest exponent, and those that remain of a product with a number of 53 bits.

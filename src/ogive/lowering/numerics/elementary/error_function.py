@@ -44,7 +44,7 @@ from math import factorial, isqrt
 from ogive.graph import elementary_functions as functions
 from ogive.graph.expression import Expression, Format
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
-from ogive.lowering.numerics.elementary import pairs, words
+from ogive.lowering.numerics.elementary import double_double, two_words
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, SECOND_LEVEL, WORDS
 from ogive.lowering.numerics.elementary.exponential import FARTHEST, exp, exp_as_quotient
 from ogive.lowering.numerics.elementary.logarithm import log, log1p
@@ -70,7 +70,7 @@ FAR_SHORT = 9
 ERFC_SHORT = sum(len(parts) == 2 for parts in SECOND_LEVEL["ERFC"])
 
 #: The number of coefficients of float64's own polynomial, for operands up to 27.5.
-RISING = words.rising(WORDS["ERFC"], -11 / 12, 24.75 / 30.5)
+RISING = two_words.rising(WORDS["ERFC"], -11 / 12, 24.75 / 30.5)
 
 #: 2 / sqrt(pi), to 200 bits.
 TWO_OVER_ROOT_PI = Fraction(0x120DD750429B6D11AE3A914FED7FD8688281341D7587CEA2E73, 1 << 200)
@@ -109,11 +109,11 @@ def _far_scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """E(a) beyond ZERO, by the asymptotic series of ``a sqrt(pi) exp(a**2) erfc(a)`` in ``1 / (2 a**2)``: the first term that
     is left out is more than what is lost.
     """
-    number = pairs.of_number(m, m.clamped(a, ZERO, FAR_TAIL))
-    z = pairs.over(m, pairs.single(m, m.number(-0.5)), pairs.times(m, number, number))
-    value = pairs.polynomial(m, z, FAR_SERIES, FAR_SHORT)
-    value = pairs.times(m, value, pairs.constant(m, TWO_OVER_ROOT_PI / 2))
-    return DoubleWord(*pairs.over(m, value, number), interval=Interval(0.0, 0.03), is_normal=True)
+    number = double_double.of_number(m, m.clamped(a, ZERO, FAR_TAIL))
+    z = double_double.over(m, double_double.single(m, m.number(-0.5)), double_double.times(m, number, number))
+    value = double_double.polynomial(m, z, FAR_SERIES, FAR_SHORT)
+    value = double_double.times(m, value, double_double.constant(m, TWO_OVER_ROOT_PI / 2))
+    return DoubleWord(*double_double.over(m, value, number), interval=Interval(0.0, 0.03), is_normal=True)
 
 
 def _scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
@@ -125,12 +125,12 @@ def _scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     slope = m.mul_(a.high, m.number(0.75))
     product = slope, m.fma_(a.high, m.number(0.75), m.neg_(slope))
     product = product[0], m.fma_(number[1], m.number(0.75), product[1])
-    denominator = words.sum_of_any(m, one, product)
-    shifted, difference = (words.sum_of_any(m, m.number(middle), number) for middle in (3.0, -2.75))
+    denominator = two_words.sum_of_any(m, one, product)
+    shifted, difference = (two_words.sum_of_any(m, m.number(middle), number) for middle in (3.0, -2.75))
     reciprocal = m.div_(one, m.mul_(shifted[0], denominator[0]))
-    t = words.over(m, difference, shifted, m.mul_(denominator[0], reciprocal))
-    value = words.polynomial(m, *t, words.numbers(m, WORDS["ERFC"]), RISING)
-    quotient = words.over(m, value, denominator, m.mul_(shifted[0], reciprocal))
+    t = two_words.over(m, difference, shifted, m.mul_(denominator[0], reciprocal))
+    value = two_words.polynomial(m, *t, two_words.numbers(m, WORDS["ERFC"]), RISING)
+    quotient = two_words.over(m, value, denominator, m.mul_(shifted[0], reciprocal))
     return DoubleWord(*quotient, interval=Interval(0.02, 1.01))
 
 
@@ -142,11 +142,15 @@ def erfc_numbers() -> tuple[Fraction, ...]:
 
 def _long_scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """E(a) in two right words."""
-    number, middle = pairs.of_number(m, a), pairs.single(m, m.number(MIDDLE))
-    t = pairs.over(m, pairs.plus(m, number, pairs.negative(m, middle)), pairs.plus_smaller(m, middle, number))
-    value = pairs.polynomial(m, t, erfc_numbers(), ERFC_SHORT, falls=False)
-    slope = pairs.times(m, number, pairs.single(m, m.number(9 / 8)))
-    high, low = pairs.over(m, value, pairs.plus(m, pairs.single(m, m.number(1.0)), slope))
+    number, middle = double_double.of_number(m, a), double_double.single(m, m.number(MIDDLE))
+    t = double_double.over(
+        m,
+        double_double.plus(m, number, double_double.negative(m, middle)),
+        double_double.plus_smaller(m, middle, number),
+    )
+    value = double_double.polynomial(m, t, erfc_numbers(), ERFC_SHORT, falls=False)
+    slope = double_double.times(m, number, double_double.single(m, m.number(9 / 8)))
+    high, low = double_double.over(m, value, double_double.plus(m, double_double.single(m, m.number(1.0)), slope))
     return DoubleWord(high, low, interval=Interval(0.02, 1.01), is_normal=True)
 
 
@@ -208,14 +212,14 @@ def erf(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 def erf_near_zero(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """The error function from 0 to 1/2."""
     if m.is_long:
-        number = pairs.of_number(m, a)
-        of_square = pairs.series(m, pairs.times(m, number, number), of_error_function, 0.2501)
-        factor = pairs.times(m, of_square, pairs.constant(m, TWO_OVER_ROOT_PI))
-        return DoubleWord(*pairs.times(m, number, factor), interval=Interval(0.0, 0.53), is_normal=True)
+        number = double_double.of_number(m, a)
+        of_square = double_double.series(m, double_double.times(m, number, number), of_error_function, 0.2501)
+        factor = double_double.times(m, of_square, double_double.constant(m, TWO_OVER_ROOT_PI))
+        return DoubleWord(*double_double.times(m, number, factor), interval=Interval(0.0, 0.53), is_normal=True)
     if m.extended:
         word = a.high, m.low_part(a)
-        of_word = words.polynomial(m, *words.square(m, *word), words.numbers(m, WORDS["ERF"]))
-        return DoubleWord(*words.times(m, word, of_word), interval=Interval(0.0, 0.53))
+        of_word = two_words.polynomial(m, *two_words.square(m, *word), two_words.numbers(m, WORDS["ERF"]))
+        return DoubleWord(*two_words.times(m, word, of_word), interval=Interval(0.0, 0.53))
     square = m.mul_(a.high, a.high)
     series = m.mul_(square, m.polynomial_(square, POLYNOMIALS["ERF"][LONG]))
     return m.multiply(a, m.add(m.wide(TWO_OVER_ROOT_PI), DoubleWord(series, interval=Interval(-0.1, 0.0))))
@@ -353,11 +357,11 @@ def log_ndtr(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 
 def _long_series(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """The series in two right words, with as many terms as it takes."""
-    number = pairs.of_number(m, a)
-    one = pairs.single(m, m.number(1.0))
-    reciprocal = pairs.over(m, one, number)
-    u = pairs.times(m, reciprocal, reciprocal)
-    value = pairs.times(m, u, pairs.polynomial(m, u, _logarithm_of_series(LONG_TERMS), 5))
+    number = double_double.of_number(m, a)
+    one = double_double.single(m, m.number(1.0))
+    reciprocal = double_double.over(m, one, number)
+    u = double_double.times(m, reciprocal, reciprocal)
+    value = double_double.times(m, u, double_double.polynomial(m, u, _logarithm_of_series(LONG_TERMS), 5))
     return DoubleWord(*value, interval=Interval(-0.01, 0.0), is_normal=True)
 
 

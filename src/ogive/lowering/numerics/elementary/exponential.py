@@ -35,7 +35,7 @@ from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
-from ogive.lowering.numerics.elementary import pairs, words
+from ogive.lowering.numerics.elementary import double_double, two_words
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, WORDS
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
@@ -178,7 +178,7 @@ def exp(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     mantissa = Interval(0.7, 1.42)
     if m.is_long:
         n, less_one = _long_less_one(m, x)
-        high, low = pairs.plus_smaller(m, pairs.single(m, m.number(1.0)), less_one)
+        high, low = double_double.plus_smaller(m, double_double.single(m, m.number(1.0)), less_one)
         return with_infinities(m, operand, DoubleWord(high, low, n, interval, mantissa, is_normal=True), 0.0)
     n, r, lacking = reduced_exponent(m, x)
     return m.renormalised(DoubleWord(*_of_rest(m, r, lacking), n, interval, mantissa))
@@ -197,23 +197,23 @@ def _of_rest(
     m: Arithmetic, r: Expression, lacking: Expression, table: tuple[tuple[float, ...], ...] = WORDS["EXP"]
 ) -> tuple[Expression, Expression]:
     """``exp(r + lacking)``."""
-    high, low = words.polynomial(m, r, None, words.numbers(m, table))
+    high, low = two_words.polynomial(m, r, None, two_words.numbers(m, table))
     return high, m.fma_(lacking, high, low)
 
 
-def long_reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, pairs.Pair]:
+def long_reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, double_double.Pair]:
     """(n, r) of a number that was clamped, r in two right words."""
     _, n = whole_part(m, x.high)
     # The first part of n log(2) is subtracted without an error.
-    first, second = pairs.split(pairs.LOG_2)
+    first, second = double_double.split(double_double.LOG_2)
     rest = m.fma_(n, m.number(-float(first)), x.high)
-    return n, pairs.plus(m, m.two_sum(rest, m.low_part(x)), pairs.times_whole(m, n, -second))
+    return n, double_double.plus(m, m.two_sum(rest, m.low_part(x)), double_double.times_whole(m, n, -second))
 
 
-def _long_less_one(m: Arithmetic, x: DoubleWord) -> tuple[Expression, pairs.Pair]:
+def _long_less_one(m: Arithmetic, x: DoubleWord) -> tuple[Expression, double_double.Pair]:
     """(n, expm1(r))."""
     n, r = long_reduced(m, x)
-    return n, pairs.exponential_less_one(m, r)
+    return n, double_double.exponential_less_one(m, r)
 
 
 def exp2(m: Arithmetic, x: DoubleWord) -> DoubleWord:
@@ -230,8 +230,10 @@ def exp2(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     rest = m.sub_(x.high, n)
     if m.is_long:
         part = m.two_sum(rest, m.low_part(x))
-        less_one = pairs.exponential_less_one(m, pairs.times(m, part, pairs.constant(m, pairs.LOG_2)))
-        value = pairs.plus_smaller(m, pairs.single(m, m.number(1.0)), less_one)
+        less_one = double_double.exponential_less_one(
+            m, double_double.times(m, part, double_double.constant(m, double_double.LOG_2))
+        )
+        value = double_double.plus_smaller(m, double_double.single(m, m.number(1.0)), less_one)
         found = DoubleWord(*value, n, interval, Interval(0.7, 1.42), is_normal=True)
         return with_infinities(m, operand, found, 0.0)
     r = m.mul_(rest, log2_high)
@@ -313,8 +315,8 @@ def expm1(m: Arithmetic, x: DoubleWord) -> DoubleWord:
         whole, lost = m.two_sum(one, minus)
     whole, lost = m.neg_(whole), m.neg_(lost)
     # exp(r) - 1 is r exp1(r), and no smaller than a third of 2**n exp(r) - 1.
-    of_r = words.polynomial(m, r, None, words.numbers(m, WORDS["EXP"][1:]))
-    part, rest = words.times(m, (r, None), of_r)
+    of_r = two_words.polynomial(m, r, None, two_words.numbers(m, WORDS["EXP"][1:]))
+    part, rest = two_words.times(m, (r, None), of_r)
     rest = m.fma_(lacking, m.add_(one, part), rest)
     value, error = m.fast_two_sum(whole, m.mul_(scale, part))
     low = m.fma_(scale, rest, m.add_(error, lost))
@@ -339,8 +341,8 @@ def _long_expm1(m: Arithmetic, x: DoubleWord, interval: Interval) -> DoubleWord:
     # Where it is large the power of two is kept apart, and the other form is computed for n = 0.
     scale = m.scale_(one, m.select_(is_large, zero, n))
     whole = m.two_sum(scale, m.number(-1.0))
-    sum_ = pairs.plus(m, whole, (m.mul_(scale, less_one[0]), m.mul_(scale, less_one[1])))
-    power = pairs.plus_smaller(m, pairs.single(m, one), less_one)
+    sum_ = double_double.plus(m, whole, (m.mul_(scale, less_one[0]), m.mul_(scale, less_one[1])))
+    power = double_double.plus_smaller(m, double_double.single(m, one), less_one)
     high, low = (m.select_(is_large, a, b) for a, b in zip(power, sum_, strict=True))
     high = m.select_(m.equal_(x.high, zero), x.high, high)  # 0 + -0 has forgotten the sign
     mantissa = Interval(-1.0, math.exp(MUCH_MORE_THAN_1 + 1))

@@ -32,7 +32,7 @@ from fractions import Fraction
 from ogive.graph import elementary_functions as functions
 from ogive.graph.expression import Expression, Format
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
-from ogive.lowering.numerics.elementary import pairs, words
+from ogive.lowering.numerics.elementary import double_double, two_words
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, WORDS
 from ogive.lowering.numerics.elementary.exponential import (
     FARTHEST,
@@ -94,9 +94,9 @@ def _parts(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord, Double
         c_series = m.polynomial_(square, POLYNOMIALS["COSH"][LONG])
         s, c = m.fma_(r, s_factor, r), m.fma_(square, m.fma_(square, c_series, half), one)
         return exponent, DoubleWord(m.add_(one, w)), DoubleWord(m.sub_(one, w)), DoubleWord(s), DoubleWord(c)
-    z = words.square(m, r, lacking)
-    sine = words.odd(m, (r, lacking), z, words.numbers(m, WORDS["SINH"]))
-    cosine = words.polynomial(m, *z, words.numbers(m, WORDS["COSH"]))
+    z = two_words.square(m, r, lacking)
+    sine = two_words.odd(m, (r, lacking), z, two_words.numbers(m, WORDS["SINH"]))
+    cosine = two_words.polynomial(m, *z, two_words.numbers(m, WORDS["COSH"]))
     sum_ = DoubleWord(*m.fast_two_sum(one, w), interval=Interval(1.0, 2.0))
     difference = DoubleWord(*m.fast_two_sum(one, m.neg_(w)), interval=Interval(0.0, 1.0))
     return (
@@ -113,9 +113,9 @@ def _long_parts(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord, D
     n, r = long_reduced(m, x)
     one = m.number(1.0)
     w = m.scale_(one, m.mul_(n, m.number(-2.0)))
-    square = pairs.times(m, r, r)
-    s = pairs.times(m, r, pairs.series(m, square, _of_sinh, 0.3467**2))
-    c = pairs.series(m, square, _of_cosh, 0.3467**2)
+    square = double_double.times(m, r, r)
+    s = double_double.times(m, r, double_double.series(m, square, _of_sinh, 0.3467**2))
+    c = double_double.series(m, square, _of_cosh, 0.3467**2)
     return (
         m.sub_(n, one),
         DoubleWord(*m.fast_two_sum(one, w), interval=Interval(1.0, 2.0), is_normal=True),
@@ -126,11 +126,11 @@ def _long_parts(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord, D
 
 
 def _of_sinh(k: int) -> Fraction:
-    return abs(pairs.of_sine(k))
+    return abs(double_double.of_sine(k))
 
 
 def _of_cosh(k: int) -> Fraction:
-    return abs(pairs.of_cosine(k))
+    return abs(double_double.of_cosine(k))
 
 
 def tanh(m: Arithmetic, x: DoubleWord) -> DoubleWord:

@@ -22,7 +22,7 @@ from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
-from ogive.lowering.numerics.elementary import pairs, words
+from ogive.lowering.numerics.elementary import double_double, two_words
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, TWO_OVER_PI, WORDS
 from ogive.lowering.numerics.elementary.quotient import quotient
 from ogive.lowering.numerics.interval import Interval
@@ -83,13 +83,13 @@ def _arcsine_of_part(m: Arithmetic, a: DoubleWord) -> tuple[Expression, DoubleWo
     if m.is_long:
         # One step of Newton's method, y + (t - sin(y)) / cos(y): what it leaves is below 2**-105.
         value = m.add_(t.high, low)
-        number, (s, c) = pairs.of_number(m, t), _sine_and_cosine(m, value, 0.53)
-        missing = pairs.plus(m, number, pairs.negative(m, s))
-        found = pairs.plus_smaller(m, pairs.single(m, value), pairs.over(m, missing, c))
+        number, (s, c) = double_double.of_number(m, t), _sine_and_cosine(m, value, 0.53)
+        missing = double_double.plus(m, number, double_double.negative(m, s))
+        found = double_double.plus_smaller(m, double_double.single(m, value), double_double.over(m, missing, c))
         return is_large, DoubleWord(*found, interval=interval, is_normal=True)
     number = t.high, m.low_part(t)
-    table = words.numbers(m, WORDS["ASIN"])
-    return is_large, DoubleWord(*words.odd(m, number, words.square(m, *number), table), interval=interval)
+    table = two_words.numbers(m, WORDS["ASIN"])
+    return is_large, DoubleWord(*two_words.odd(m, number, two_words.square(m, *number), table), interval=interval)
 
 
 def atan(m: Arithmetic, x: DoubleWord) -> DoubleWord:
@@ -127,20 +127,20 @@ def _arctangent(m: Arithmetic, t: DoubleWord) -> DoubleWord:
     if m.is_long:
         # The angle between the directions y and t is atan((t cos(y) - sin(y)) / (cos(y) + t sin(y))).
         value = m.add_(t.high, low)
-        number, (s, c) = pairs.of_number(m, t), _sine_and_cosine(m, value, 0.4)
-        missing = pairs.plus(m, pairs.times(m, number, c), pairs.negative(m, s))
-        distance = pairs.plus(m, c, pairs.times(m, number, s))
-        found = pairs.plus_smaller(m, pairs.single(m, value), pairs.over(m, missing, distance))
+        number, (s, c) = double_double.of_number(m, t), _sine_and_cosine(m, value, 0.4)
+        missing = double_double.plus(m, double_double.times(m, number, c), double_double.negative(m, s))
+        distance = double_double.plus(m, c, double_double.times(m, number, s))
+        found = double_double.plus_smaller(m, double_double.single(m, value), double_double.over(m, missing, distance))
         return DoubleWord(*found, interval=interval, is_normal=True)
     number = t.high, m.low_part(t)
-    table = words.numbers(m, WORDS["ATAN"])
-    return DoubleWord(*words.odd(m, number, words.square(m, *number), table), interval=interval)
+    table = two_words.numbers(m, WORDS["ATAN"])
+    return DoubleWord(*two_words.odd(m, number, two_words.square(m, *number), table), interval=interval)
 
 
-def _sine_and_cosine(m: Arithmetic, r: Expression, reach: float) -> tuple[pairs.Pair, pairs.Pair]:
-    number = pairs.single(m, r)
-    square = pairs.times(m, number, number)
-    return pairs.sine(m, number, square, reach), pairs.cosine(m, square, reach)
+def _sine_and_cosine(m: Arithmetic, r: Expression, reach: float) -> tuple[double_double.Pair, double_double.Pair]:
+    number = double_double.single(m, r)
+    square = double_double.times(m, number, number)
+    return double_double.sine(m, number, square, reach), double_double.cosine(m, square, reach)
 
 
 def atan2(m: Arithmetic, y: DoubleWord, x: DoubleWord) -> DoubleWord:
@@ -198,7 +198,7 @@ def _sum(m: Arithmetic, start: DoubleWord, part: DoubleWord) -> DoubleWord:
         return DoubleWord(m.add_(start.high, part.high))
     if m.is_long:
         first = start.high, m.number(0.0) if start.low is None else start.low
-        return DoubleWord(*pairs.plus_smaller(m, first, pairs.of_number(m, part)), is_normal=True)
+        return DoubleWord(*double_double.plus_smaller(m, first, double_double.of_number(m, part)), is_normal=True)
     high, low = m.fast_two_sum(start.high, part.high)
     for other in (part.low, start.low):
         if other is not None:

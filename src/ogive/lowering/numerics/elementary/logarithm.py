@@ -24,7 +24,7 @@ from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
-from ogive.lowering.numerics.elementary import pairs, words
+from ogive.lowering.numerics.elementary import double_double, two_words
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, WORDS
 from ogive.lowering.numerics.elementary.exponential import FARTHEST, LOG_2, ROUNDED_LOG_2
 from ogive.lowering.numerics.elementary.quotient import quotient
@@ -35,7 +35,7 @@ __all__ = ["half_log_of_quotient", "log", "log1p", "log2", "log10", "precise_log
 
 #: The logarithms of e and 2 to base 10, to 250 bits.
 LOG10_E = Fraction(0x1BCB7B1526E50E32A6AB7555F5A67B8647DC68C048B934404747E5A89EF1D4A, 1 << 250)
-LOG10_2 = pairs.LOG_2 * LOG10_E
+LOG10_2 = double_double.LOG_2 * LOG10_E
 
 #: The bits of an exponent and of a power of two that is kept apart, as far as FARTHEST / log(2).
 BITS_OF_SCALED = 22
@@ -73,7 +73,7 @@ def _of_scaled(
 
 def log2(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The logarithm to base 2: exact at powers of two, where f is zero."""
-    return _to_base(m, x, 1 / pairs.LOG_2, Fraction(1))
+    return _to_base(m, x, 1 / double_double.LOG_2, Fraction(1))
 
 
 def log10(m: Arithmetic, x: DoubleWord) -> DoubleWord:
@@ -103,13 +103,13 @@ def _parts_to_base(
     k: Expression,
     per_log: Fraction,
     per_power_of_two: Fraction,
-    bits: int = pairs.BITS_OF_EXPONENT,
+    bits: int = double_double.BITS_OF_EXPONENT,
 ) -> DoubleWord:
     natural = DoubleWord(*_of_rest(m, f, f_low), interval=Interval(-0.35, 0.35))
     if m.is_long:
-        rest = pairs.times(m, pairs.of_number(m, natural), pairs.constant(m, per_log))
-        whole = pairs.times_log_2(m, k, per_power_of_two / pairs.LOG_2, bits)
-        return DoubleWord(*pairs.plus_smaller(m, whole, rest), is_normal=True)
+        rest = double_double.times(m, double_double.of_number(m, natural), double_double.constant(m, per_log))
+        whole = double_double.times_log_2(m, k, per_power_of_two / double_double.LOG_2, bits)
+        return DoubleWord(*double_double.plus_smaller(m, whole, rest), is_normal=True)
     scaled = m.renormalised(m.multiply(natural, m.wide(per_log)))
     # The first part is so short that its product with k is exact; the product is zero or larger than the rest.
     first = _shortened(per_power_of_two, m.precision - 1 - bits)
@@ -173,7 +173,7 @@ def log1p(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     offset = m.sub_(scale, one)
     if m.is_long:
         scaled = m.mul_(x.high, scale), m.mul_(m.low_part(x), scale)
-        f, f_low = pairs.plus(m, m.two_sum(scale, m.number(-1.0)), scaled)
+        f, f_low = double_double.plus(m, m.two_sum(scale, m.number(-1.0)), scaled)
         result = _assemble(m, f, f_low, k)
     elif m.extended:
         f, f_low = m.two_sum(offset, m.mul_(x.high, scale))
@@ -269,7 +269,7 @@ def _with_special_cases(m: Arithmetic, x: DoubleWord, result: DoubleWord) -> Dou
 
 
 def _assemble(
-    m: Arithmetic, f: Expression, f_low: Expression | None, k: Expression, bits: int = pairs.BITS_OF_EXPONENT
+    m: Arithmetic, f: Expression, f_low: Expression | None, k: Expression, bits: int = double_double.BITS_OF_EXPONENT
 ) -> DoubleWord:
     """``k log(2) + log1p(f + f_low)`` for k of so many bits."""
     if not m.extended:
@@ -278,11 +278,13 @@ def _assemble(
         )
     first, low = _of_rest(m, f, f_low)
     if m.is_long:
-        return DoubleWord(*pairs.plus_smaller(m, pairs.times_log_2(m, k, bits=bits), (first, low)), is_normal=True)
+        return DoubleWord(
+            *double_double.plus_smaller(m, double_double.times_log_2(m, k, bits=bits), (first, low)), is_normal=True
+        )
     log2_high, log2_low = (m.number(float.fromhex(part)) for part in LOG_2[m.format])
     # k log(2) is zero or larger than the rest.
-    if bits > pairs.BITS_OF_EXPONENT:
-        whole, rest = pairs.times_log_2(m, k, bits=bits)
+    if bits > double_double.BITS_OF_EXPONENT:
+        whole, rest = double_double.times_log_2(m, k, bits=bits)
         high, lost = m.fast_two_sum(whole, first)
         return m.renormalised(DoubleWord(high, m.add_(m.add_(rest, low), lost)))
     high, lost = m.fast_two_sum(m.mul_(k, log2_high), first)
@@ -297,9 +299,11 @@ def _of_rest(m: Arithmetic, f: Expression, f_low: Expression | None) -> tuple[Ex
     # One step of Newton's method: y + log1p(z), z = (1 + f) exp(-y) - 1, which is so small that two terms are enough.
     number = (f, m.number(0.0) if f_low is None else f_low)
     y = m.add_(*_plain_of_rest(m, f, f_low))
-    power = pairs.exponential_less_one(m, pairs.single(m, m.neg_(y)))
-    z = pairs.plus(m, pairs.plus(m, number, power), pairs.times(m, number, power))
-    return pairs.plus_smaller(m, pairs.single(m, y), (z[0], m.fma_(m.mul_(z[0], m.number(-0.5)), z[0], z[1])))
+    power = double_double.exponential_less_one(m, double_double.single(m, m.neg_(y)))
+    z = double_double.plus(m, double_double.plus(m, number, power), double_double.times(m, number, power))
+    return double_double.plus_smaller(
+        m, double_double.single(m, y), (z[0], m.fma_(m.mul_(z[0], m.number(-0.5)), z[0], z[1]))
+    )
 
 
 def _words_of_rest(m: Arithmetic, f: Expression, f_low: Expression | None) -> tuple[Expression, Expression]:
@@ -308,8 +312,8 @@ def _words_of_rest(m: Arithmetic, f: Expression, f_low: Expression | None) -> tu
     divisor, rest = m.fast_two_sum(m.number(1.0), m.mul_(f, half))
     dividend = f, m.number(0.0) if f_low is None else f_low
     rest = rest if f_low is None else m.fma_(f_low, half, rest)
-    s = words.over(m, dividend, (divisor, rest), m.div_(m.number(1.0), divisor))
-    return words.odd(m, s, words.square(m, *s), words.numbers(m, WORDS["LOG"]))
+    s = two_words.over(m, dividend, (divisor, rest), m.div_(m.number(1.0), divisor))
+    return two_words.odd(m, s, two_words.square(m, *s), two_words.numbers(m, WORDS["LOG"]))
 
 
 def _plain_of_rest(m: Arithmetic, f: Expression, f_low: Expression | None) -> tuple[Expression, Expression]:

@@ -19,7 +19,7 @@ from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
-from ogive.lowering.numerics.elementary import pairs, words
+from ogive.lowering.numerics.elementary import double_double, two_words
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, TWO_OVER_PI, WORDS
 from ogive.lowering.numerics.elementary.huge_angle import HUGE, WINDOWS, reduced_huge_angle
 from ogive.lowering.numerics.interval import Interval
@@ -88,7 +88,7 @@ def _reduced_words(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord
     # The sum of two reduced angles lies within pi/2.
     shifted = m.fma_(r.high, m.number(m.rounded(TWO_OVER_PI)), m.number(m.magic))
     turn = m.sub_(shifted, m.number(m.magic))
-    first, second = pairs.constant(m, -1 / TWO_OVER_PI)
+    first, second = double_double.constant(m, -1 / TWO_OVER_PI)
     whole = DoubleWord(m.mul_(turn, first), m.mul_(turn, second), interval=Interval(-1.6, 1.6))
     r = m.renormalised(m.add(replace(r, interval=Interval(-1.6, 1.6)), whole))
     high = r.high
@@ -135,12 +135,12 @@ def _sine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
         series = m.polynomial_(square, POLYNOMIALS["SIN"][LONG])
         return DoubleWord(m.mul_(r.high, m.fma_(square, series, one)), interval=Interval(-0.71, 0.71))
     if m.is_long:
-        pair = pairs.of_number(m, r)
-        high, low = pairs.sine(m, pair, pairs.times(m, pair, pair), QUARTER)
+        pair = double_double.of_number(m, r)
+        high, low = double_double.sine(m, pair, double_double.times(m, pair, pair), QUARTER)
         high = m.make(ops.COPY_SIGN, high, r.high)
         return DoubleWord(high, low, interval=Interval(-0.71, 0.71), is_normal=True)
     word = r.high, r.low
-    high, low = words.odd(m, word, words.square(m, *word), words.numbers(m, WORDS["SIN"]))
+    high, low = two_words.odd(m, word, two_words.square(m, *word), two_words.numbers(m, WORDS["SIN"]))
     # 0 + -0 has forgotten the sign.
     return DoubleWord(m.make(ops.COPY_SIGN, high, r.high), low, interval=Interval(-0.71, 0.71))
 
@@ -151,26 +151,26 @@ def _cosine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
         series = m.polynomial_(square, POLYNOMIALS["COS"][LONG])
         return DoubleWord(m.fma_(square, m.fma_(square, series, minus_half), one), interval=Interval(0.7, 1.0))
     if m.is_long:
-        pair = pairs.of_number(m, r)
-        value = pairs.cosine(m, pairs.times(m, pair, pair), QUARTER)
+        pair = double_double.of_number(m, r)
+        value = double_double.cosine(m, double_double.times(m, pair, pair), QUARTER)
         return DoubleWord(*value, interval=Interval(0.7, 1.0), is_normal=True)
-    value = words.polynomial(m, *words.square(m, r.high, r.low), words.numbers(m, WORDS["COS"]))
+    value = two_words.polynomial(m, *two_words.square(m, r.high, r.low), two_words.numbers(m, WORDS["COS"]))
     return DoubleWord(*value, interval=Interval(0.7, 1.0))
 
 
 def _sine_or_cosine(m: Arithmetic, is_cosine: Expression, r: DoubleWord) -> DoubleWord:
     """``r S(z)`` or ``C(z)`` of the square z: the coefficients are chosen, and one polynomial computed."""
     zero, one = m.number(0.0), m.number(1.0)
-    tables = (words.numbers(m, table) for table in (WORDS["COS"], WORDS["SIN"]))
-    chosen: list[words.Coefficient] = []
+    tables = (two_words.numbers(m, table) for table in (WORDS["COS"], WORDS["SIN"]))
+    chosen: list[two_words.Coefficient] = []
     for of_cosine, of_sine in zip(*tables, strict=True):
         first = m.select_(is_cosine, of_cosine[0], of_sine[0])
         seconds = [zero if len(c) < 2 or c[1] is None else c[1] for c in (of_cosine, of_sine)]
         second = None if seconds == [zero, zero] else m.select_(is_cosine, *seconds)
         chosen.append((first,) if len(of_cosine) == 1 else (first, second))
-    square = words.square(m, r.high, m.low_part(r))
+    square = two_words.square(m, r.high, m.low_part(r))
     word = m.select_(is_cosine, one, r.high), m.select_(is_cosine, zero, m.low_part(r))
-    high, low = words.times(m, word, words.polynomial(m, *square, chosen))
+    high, low = two_words.times(m, word, two_words.polynomial(m, *square, chosen))
     # 0 + -0 has forgotten the sign.
     return DoubleWord(m.make(ops.COPY_SIGN, high, word[0]), low, interval=Interval(-1.0, 1.0))
 

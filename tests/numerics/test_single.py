@@ -15,9 +15,9 @@ from flint import arb
 from ogive.graph.expression import Format, constant, formula_node, walk
 from ogive.lowering.numerics.elementary.own_errors import SHORT
 from ogive.lowering.numerics.elementary.propagation import FUNCTIONS, condition_within
-from ogive.lowering.numerics.elementary.short_functions import AS_RESULTS, RULES
+from ogive.lowering.numerics.elementary.single_functions import AS_RESULTS, RULES
 from ogive.lowering.numerics.interval import Interval
-from ogive.lowering.numerics.short import Short, TooShort
+from ogive.lowering.numerics.single import NoSingle, SingleBounded
 from tests.numerics.bounded_kernel import BITS, Kinds, Values, drawn, evaluated_shortly, exactly, operand
 from tests.numerics.bounded_kernel import FUNCTIONS as EXACT_FUNCTIONS
 
@@ -118,26 +118,26 @@ def test_the_exact_value_of_a_random_formula_lies_within_its_bound(seed: int, dt
             continue
         try:
             values = evaluated_shortly(root, [x], is_result=source.random() < 0.5)
-        except TooShort:
+        except NoSingle:
             continue
         wrong, _, compared = values.judged(beyond_the_type(values, [exactly(root, float(a)) for a in x], dtype))
         assert not wrong, f"{root} at {float(x[wrong[0]])}"
 
 
 def test_a_bound_that_float32_lacks_is_rounded_upwards() -> None:
-    m = Short(Format.BF16)
+    m = SingleBounded(Format.BF16)
     assert m.number(1 + 2.0**-30).attribute == 1 + 2.0**-23
     assert m.number(0.5).attribute == 0.5
 
 
 def test_bounds_are_no_subnormal_numbers_and_constants_of_a_formula_stay() -> None:
     for goal, least in ((Format.BF16, 2.0**-100), (Format.F16, 2.0**-60)):
-        m = Short(goal)
+        m = SingleBounded(goal)
         assert m.number(2.0**-160).attribute == m.number(2.0**-110).attribute == least
         assert m.wide(2.0**-110).high.attribute == 2.0**-110
         assert m.wide(-(2.0**-110)).high.attribute == -(2.0**-110)
 
 
 def test_constants_are_normal_numbers() -> None:
-    with pytest.raises(TooShort, match="is no normal number of float32"):
-        Short(Format.F16).wide(1e-40)
+    with pytest.raises(NoSingle, match="is no normal number of float32"):
+        SingleBounded(Format.F16).wide(1e-40)

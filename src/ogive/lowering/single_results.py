@@ -17,13 +17,13 @@ from ogive.lowering.cost import cost, with_undecided
 from ogive.lowering.identities import with_positive_parameters, without_sums
 from ogive.lowering.numerics.bound import Bound
 from ogive.lowering.numerics.double_word import DoubleWord
-from ogive.lowering.numerics.elementary.short_functions import short_rule
+from ogive.lowering.numerics.elementary.single_functions import single_rule
 from ogive.lowering.numerics.rounded_results import are_same, have_same_halves, is_near_tie, moved_by_half, upper_half
-from ogive.lowering.numerics.short import Short, TooShort
+from ogive.lowering.numerics.single import NoSingle, SingleBounded
 from ogive.lowering.numerics.truths import either, except_where
 from ogive.lowering.tested import TestedReals
 
-__all__ = ["short_results"]
+__all__ = ["single_results"]
 
 #: Undecided results are repaired; the largest share that is worth it.
 LARGEST_SHARE = 0.02
@@ -45,12 +45,12 @@ UNREACHABLE = 2.0**127
 SMALLEST = 2.0**-149
 
 
-def short_results(
+def single_results(
     roots: Sequence[Expression],
     inputs: Sequence[ElementType],
     outputs: Sequence[ElementType],
     long: Sequence[Expression],
-) -> tuple[Short, list[Expression], tuple[Expression, ...], Expression | None] | None:
+) -> tuple[SingleBounded, list[Expression], tuple[Expression, ...], Expression | None] | None:
     """The arithmetic, what it computes, the results and where they are undecided; None where float64 costs less, or has to compute them.
 
     ``long`` is what float64 computes.
@@ -63,10 +63,10 @@ def short_results(
     for computed, are_moderate in ((products, False), (with_positive_parameters(products), True)):
         if are_moderate and all(current.operation is not ops.PARAMETER for current in walk(*roots)):
             continue
-        m = Short(storage, are_moderate=are_moderate)
+        m = SingleBounded(storage, are_moderate=are_moderate)
         try:
-            results, undecided = ShortReals(m, tuple(inputs), Format.F32).tested(computed, outputs)
-        except TooShort:
+            results, undecided = SingleReals(m, tuple(inputs), Format.F32).tested(computed, outputs)
+        except NoSingle:
             continue
         price = cost(with_undecided(results, undecided))
         if price < least:
@@ -74,10 +74,10 @@ def short_results(
     return best
 
 
-class ShortReals(TestedReals):
+class SingleReals(TestedReals):
     """Reals in float32, whose results of 16 bits come with a rounding test."""
 
-    m: Short
+    m: SingleBounded
 
     def tested(
         self, roots: Sequence[Expression], outputs: Sequence[ElementType]
@@ -93,32 +93,32 @@ class ShortReals(TestedReals):
         if root.operation.returns_operand:
             return super()._function(root, operands)
         if len(operands) != 1:
-            raise TooShort(f"{root.operation.name} has no rule in float32")
-        return short_rule(self.m, root.operation, operands[0], is_result=False)
+            raise NoSingle(f"{root.operation.name} has no rule in float32")
+        return single_rule(self.m, root.operation, operands[0], is_result=False)
 
     def result(self, root: Expression) -> DoubleWord:
         """The number of a root: beyond float32 it is beyond 16 bits, too."""
         operation = root.operation
         if operation.is_elementary and operation.lowering is not None and not operation.returns_operand:
-            return short_rule(self.m, operation, self.number(root.operands[0]), is_result=True)
+            return single_rule(self.m, operation, self.number(root.operands[0]), is_result=True)
         return self.number(root)
 
     def _tested(self, root: Expression, output: ElementType) -> tuple[Expression, Expression | None]:
         """A result: what a choice chooses is chosen before it is rounded, so that there is one test."""
         if root.format is Format.TRUTH or output.is_integer:
-            raise TooShort("a result that is no number")
+            raise NoSingle("a result that is no number")
         storage = STORAGE[output.name]
         number = self.result(root)
         error = number.error
         if not error.is_known:
-            raise TooShort("a number without a bound")
+            raise NoSingle("a number without a bound")
         value = self._canonical(root, number.high)
         if error.is_exact or self._is_sum_of_exact(root, storage):
             return node(ops.CONVERT, (value,), None, storage), error.doubt
         if any(self._is_sum_of_exact(chosen, storage) for chosen in walk(root, operands=self._chosen_among)):
-            raise TooShort("a choice of sums, of which every other one may be a tie")
+            raise NoSingle("a choice of sums, of which every other one may be a tie")
         if 2 * error.relative * 2.0**24 > LARGEST_SHARE * (1 << LACKING[storage]):
-            raise TooShort("too many results would be undecided")
+            raise NoSingle("too many results would be undecided")
         if storage is Format.F16 and error.absolute is None:
             return self._half_of_both_ends(root, value, error)
         if error.absolute is not None:
@@ -128,9 +128,9 @@ class ShortReals(TestedReals):
             return result, either(undecided, error.doubt)
         reach = math.ceil(error.relative * 2.0**24 + error.static / SMALLEST) - 1
         if 2 * reach > LARGEST_SHARE * (1 << LACKING[storage]):
-            raise TooShort("what underflow loses is more than the smallest numbers")
+            raise NoSingle("what underflow loses is more than the smallest numbers")
         if error.static and not self._keeps_signs(root):
-            raise TooShort("the sign of a number near zero is not known")
+            raise NoSingle("the sign of a number near zero is not known")
         moved = moved_by_half(value, reach)
         return upper_half(moved), either(is_near_tie(moved, reach), error.doubt)
 
@@ -145,9 +145,9 @@ class ShortReals(TestedReals):
         beside_a_tie = error.relative + error.static / FIRST_TIE_OF_HALF + 2.0**-24
         reach = math.ceil(beside_a_tie * WIDENED * 2.0**23) * 2.0**-23  # 1 - reach and 1 + reach are numbers of float32
         if reach > LARGEST_SHARE * 2.0**-12:
-            raise TooShort("what underflow loses is more than the smallest numbers")
+            raise NoSingle("what underflow loses is more than the smallest numbers")
         if error.static and not self._keeps_signs(root):
-            raise TooShort("the sign of a number near zero is not known")
+            raise NoSingle("the sign of a number near zero is not known")
         m = self.m
         ends = (m.mul_(value, m.number(end)) for end in (1 - reach, 1 + reach))
         lower, upper = (node(ops.CONVERT, (end,), None, Format.F16) for end in ends)

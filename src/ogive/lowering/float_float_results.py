@@ -38,7 +38,7 @@ from ogive.lowering.identities import spelled_gate, with_common_factors, without
 from ogive.lowering.numerics.bound import Bound
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import DoubleWord
-from ogive.lowering.numerics.elementary.paired_functions import (
+from ogive.lowering.numerics.elementary.float_float_functions import (
     FUNCTIONS_IN_PAIRS,
     HARD_MISH_RAMP,
     HARD_SWISH_RAMP,
@@ -57,20 +57,20 @@ from ogive.lowering.numerics.elementary.paired_functions import (
     times_ramp,
 )
 from ogive.lowering.numerics.elementary.propagation import FUNCTIONS, bounded
-from ogive.lowering.numerics.interval import EVERYTHING, Interval
-from ogive.lowering.numerics.paired import (
+from ogive.lowering.numerics.float_float import (
     FARTHEST,
     FEW_POWERS,
     MANY_POWERS,
     ROUNDINGS,
     SLACK,
     SMALLEST,
-    Paired,
-    PairedArithmetic,
+    FloatFloat,
+    FloatFloatArithmetic,
+    NoFloatFloat,
     TooManyRoundings,
     U,
-    Unpaired,
 )
+from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.precisions import PROMOTED
 from ogive.lowering.numerics.rounded_results import are_same, is_near_tie, moved_by_half, single_to_16_bits, upper_half
 from ogive.lowering.numerics.truths import both, either
@@ -79,13 +79,13 @@ from ogive.lowering.row_lowering import is_share
 from ogive.lowering.row_numbers import rest_of_largest, summed_exponential
 from ogive.lowering.tested_rows import TestedRows, UnboundedError
 
-__all__ = ["known_patterns", "level_in_pairs", "paired_results", "paired_rows"]
+__all__ = ["float_float_results", "float_float_rows", "known_patterns", "level_in_pairs"]
 
 #: The limit of this level's cost, as a share of what float64 costs.
 WORTHWHILE = 0.9
 
 
-def paired_results(
+def float_float_results(
     roots: Sequence[Expression],
     inputs: Sequence[ElementType],
     outputs: Sequence[ElementType],
@@ -121,12 +121,12 @@ def _tested(
     """The results with tables of so many powers of two, and where they are undecided; None where there are none."""
     tested = None
     for roundings in ROUNDINGS:
-        reals = PairedReals(tuple(inputs), roots, roundings, octave)
+        reals = FloatFloatReals(tuple(inputs), roots, roundings, octave)
         try:
             tested = [reals.stored(root, output) for root, output in zip(roots, outputs, strict=True)]
         except TooManyRoundings:
             continue
-        except Unpaired:
+        except NoFloatFloat:
             return None
         break
     if tested is None or (reals.leaves_out and not may_leave_out):
@@ -145,7 +145,7 @@ def level_in_pairs(
     return made.level_before(results=results, undecided=undecided, fast_path=None, source=None)
 
 
-class PairedReals:
+class FloatFloatReals:
     """The primitive graphs of formulas of float32, in pairs."""
 
     def __init__(
@@ -155,7 +155,7 @@ class PairedReals:
         roundings: int = ROUNDINGS[-1],
         octave: int = MANY_POWERS,
     ) -> None:
-        self.m = PairedArithmetic(roundings, octave)
+        self.m = FloatFloatArithmetic(roundings, octave)
         self.inputs = inputs
         self.parts: dict[Expression, KnownPart | None] = {}
         self.arguments = frozenset(n for current in walk(*roots) for n in self.arguments_of(current))
@@ -196,7 +196,7 @@ class PairedReals:
     def tested(self, root: Expression) -> tuple[Expression, Expression | None]:
         """A result, and where it is undecided; None: nowhere."""
         if root.format is not Format.NUMBER:
-            raise Unpaired("a result that is no number")
+            raise NoFloatFloat("a result that is no number")
         return self._chosen(root, {}, frozenset())
 
     def _chosen(
@@ -222,7 +222,7 @@ class PairedReals:
                 None if of_second is None else both(m.not_(which), of_second),
             )
             return m.select_(which, first, second), undecided
-        branch = _PairedBranch(self, root, known, compared)
+        branch = _FloatFloatBranch(self, root, known, compared)
         number = branch.number(root, is_result=True)
         result, undecided = m.result(number)
         self.leaves_out |= bool(number.where.holds or number.where.doubts)
@@ -283,13 +283,15 @@ class PairedReals:
 
     def truth(self, condition: Expression) -> Expression:
         if condition.operation not in (ops.LESS, ops.LESS_EQUAL, ops.EQUAL):
-            raise Unpaired("a choice by other things than a comparison")
+            raise NoFloatFloat("a choice by other things than a comparison")
         numbers = [self.leaf(n) for n in condition.operands]
         if not all(number is not None and number.is_single for number in numbers):
-            raise Unpaired("a comparison of computed numbers")
+            raise NoFloatFloat("a comparison of computed numbers")
         return node(condition.operation, tuple(n.high for n in numbers if n is not None), None, Format.BIT)
 
-    def leaf(self, root: Expression, lies: Callable[[Expression], Interval] = lambda _: EVERYTHING) -> Paired | None:
+    def leaf(
+        self, root: Expression, lies: Callable[[Expression], Interval] = lambda _: EVERYTHING
+    ) -> FloatFloat | None:
         """The number of an operand, a parameter or a constant, or the larger or smaller of such; None of others."""
         match root.operation:
             case ops.INPUT:
@@ -306,7 +308,7 @@ class PairedReals:
 
     def _extreme_beside_constant(
         self, root: Expression, lies: Callable[[Expression], Interval] = lambda _: EVERYTHING
-    ) -> Paired | None:
+    ) -> FloatFloat | None:
         """The larger or the smaller of a constant and another number, which may be NaN; 0 is larger than -0."""
         m, is_larger = self.m, root.operation is LARGER
         x, c = sorted(root.operands, key=lambda n: n.operation is ops.CONSTANT)
@@ -326,7 +328,7 @@ class PairedReals:
         between = Interval(max(low, side), max(high, side)) if is_larger else Interval(min(low, side), min(high, side))
         return replace(m.exactly(value, between), where=number.where)
 
-    def _extreme(self, root: Expression, lies: Callable[[Expression], Interval]) -> Paired | None:
+    def _extreme(self, root: Expression, lies: Callable[[Expression], Interval]) -> FloatFloat | None:
         condition, a, b = root.operands
         one, other = (self.leaf(n, lies) for n in (a, b))
         if one is None or other is None or not (one.is_single and other.is_single):
@@ -373,7 +375,7 @@ def _beneath(root: Expression) -> Expression | None:
 #: No rule reaches further than this, as a multiple of `MOST`: that of exp where it is the result.
 FARTHEST_RULE = 1.5
 
-Rule = Callable[[PairedArithmetic, Paired], Paired]
+Rule = Callable[[FloatFloatArithmetic, FloatFloat], FloatFloat]
 
 
 #: Those of operands between -MOST and MOST alone: elsewhere elements are undecided.
@@ -433,7 +435,7 @@ def _part(root: Expression) -> KnownPart | None:
 MOST_CHANGE = 128
 
 
-def _nearly(rule: Rule, off: float, m: PairedArithmetic, x: Paired) -> Paired:
+def _nearly(rule: Rule, off: float, m: FloatFloatArithmetic, x: FloatFloat) -> FloatFloat:
     """The rule of a part whose constant is another one by this share."""
     found = rule(m, x)
     return replace(found, relative=found.relative + MOST_CHANGE * off)
@@ -489,25 +491,25 @@ def _known(condition: Expression) -> tuple[dict[Expression, Interval], dict[Expr
     return {}, {}
 
 
-class _PairedBranch:
+class _FloatFloatBranch:
     """The numbers of a formula where operands lie in known intervals."""
 
     def __init__(
         self,
-        reals: PairedReals,
+        reals: FloatFloatReals,
         root: Expression,
         known: Mapping[Expression, Interval],
         compared: frozenset[Expression],
     ) -> None:
         self.reals, self.known, self.m = reals, known, reals.m
-        self.numbers: dict[Expression, Paired] = {}
+        self.numbers: dict[Expression, FloatFloat] = {}
         among = list(walk(root, operands=self.below))
         uses = Counter(operand for current in among for operand in self.below(current))
         arguments = {n for current in among for n in reals.arguments_of(current)}
         chosen = {reals.far(n.operands[0]) for n in among if n.operation is ops.SELECT}
         compared = compared.union(n for n in chosen if n is not None)
         if not compared <= arguments:
-            raise Unpaired("a comparison that another branch decides")
+            raise NoFloatFloat("a comparison that another branch decides")
         scaled = {
             n: x
             for n in arguments
@@ -533,7 +535,7 @@ class _PairedBranch:
             return all(map(self.is_number, root.operands))
         return root in self.known or root in self.near or root.operation in (ops.PARAMETER, ops.CONSTANT)
 
-    def number(self, root: Expression, *, is_result: bool = False) -> Paired:
+    def number(self, root: Expression, *, is_result: bool = False) -> FloatFloat:
         for current in walk(root, operands=self.below):
             if current not in self.numbers and current.format is Format.NUMBER:
                 found = self._number(current, is_result=is_result and current is root)
@@ -561,7 +563,7 @@ class _PairedBranch:
         lies, most = self.known.get(x, EVERYTHING), self.near.get(x, math.inf)
         return Interval(max(lies.low, -most), max(min(lies.high, most), -most))
 
-    def _number(self, root: Expression, *, is_result: bool) -> Paired:
+    def _number(self, root: Expression, *, is_result: bool) -> FloatFloat:
         m = self.m
         if root.operation is ops.SELECT and (truth := self.reals.decided(root.operands[0])) is not None:
             return self.numbers[root.operands[1 if truth else 2]]
@@ -585,7 +587,7 @@ class _PairedBranch:
                 square = m.multiply(x, x)
                 return reduce(m.multiply, others, replace(square, interval=abs(square.interval)))
             case ops.ADD | ops.SUBTRACT | ops.MULTIPLY | ops.NEGATE | ops.ABSOLUTE | ops.SQUARE_ROOT:
-                found: Paired = getattr(m, root.operation)(*(self.numbers[n] for n in root.operands))
+                found: FloatFloat = getattr(m, root.operation)(*(self.numbers[n] for n in root.operands))
                 return found
             case ops.DIVIDE:
                 a, b = root.operands
@@ -593,7 +595,7 @@ class _PairedBranch:
                     return m.multiply(self.numbers[a], m.constant(1 / Fraction(b.attribute)))
                 return m.divide(self.numbers[a], self.numbers[b], is_same_for_all=not depends_on_elements(b))
         if root.operation.name not in FUNCTIONS_IN_PAIRS:
-            raise Unpaired(f"{root.operation.name} has no rule in pairs")
+            raise NoFloatFloat(f"{root.operation.name} has no rule in pairs")
         reaches_all = root.operands[0] in self.moved
         argument = m.as_operand(self.numbers[root.operands[0]])
         return FUNCTIONS_IN_PAIRS[root.operation.name](m, argument, is_result=is_result, reaches_all=reaches_all)
@@ -631,44 +633,44 @@ LEAST_OF_SUMS, ERROR_OF_SMALL = -24.0, 2.0**-95
 ERROR_OF_DIFFERENCE, LARGEST_FLOAT32 = 2.0**-46, (2 - 2.0**-23) * 2.0**127
 
 
-def paired_rows(roots: Sequence[Expression], made: Program, *, reduces: bool) -> Program | None:
+def float_float_rows(roots: Sequence[Expression], made: Program, *, reduces: bool) -> Program | None:
     """The program that is tried before ``made``, of rows whose exponentials are added up; None for others."""
     names = {t.name for t in (*made.inputs, *made.outputs)}
     if len(roots) != 1 or len(names) != 1 or not names <= {"float32", *SHORT}:
         return None
     if not any(n.operation is ops.ROW_SUM and summed_exponential(n.operands[0]) for n in walk(*roots)):
         return None
-    reals = _PairedRows(made.inputs, roots[0], reduces=reduces)
+    reals = _FloatFloatRows(made.inputs, roots[0], reduces=reduces)
     try:
         stages = reals.reduce(roots, len(made.inputs) + len(made.outputs))
         (result,), undecided = reals.tested_shortly(roots, made.outputs)
-    except (Unpaired, UnboundedError):
+    except (NoFloatFloat, UnboundedError):
         return None
     scratch = tuple(value.format for stage in stages for _, value in stage.kept)
     return made.level_before(results=(result,), stages=stages, scratch=scratch, undecided=undecided)
 
 
-class _PairedRows(TestedRows):
+class _FloatFloatRows(TestedRows):
     """Exponentials of a row in pairs of float32. Their words are added up in float64, and so is what a row has one of."""
 
     def __init__(self, inputs: tuple[ElementType, ...], root: Expression, *, reduces: bool) -> None:
         # Numbers of a row need no second word either: the sum has fewer bits.
         super().__init__(Bounded(PROMOTED), inputs, Format.F32, reduces=True)
-        self.pairs, self.is_share, self.reduces = PairedArithmetic(), is_share(root), reduces
+        self.pairs, self.is_share, self.reduces = FloatFloatArithmetic(), is_share(root), reduces
 
     def _sum(self, operand: Expression, value: DoubleWord) -> DoubleWord:
         parts = summed_exponential(operand)
         if parts is None:
             found = self._counted(operand)
             if found is None:
-                raise Unpaired("a sum of other numbers than exponentials")
+                raise NoFloatFloat("a sum of other numbers than exponentials")
             return found
         p, m, (element, largest) = self.pairs, self.rows.m, parts
         is_counted = None
         if operand.operation is ops.SELECT:
             is_counted = self._beside(operand.operands[0])
             if is_counted is None or operand.operands[2].operation is not ops.CONSTANT:
-                raise Unpaired("a sum of chosen exponentials")
+                raise NoFloatFloat("a sum of chosen exponentials")
         most, x = self.rows.number(largest).high, self._element(element)
         of_16_bits = self.is_share and self.inputs[0].bits == 16
         words = exponential_of_row(p, x, self._single(largest), is_counted, is_short=of_16_bits or self.reduces)
@@ -702,7 +704,7 @@ class _PairedRows(TestedRows):
         if root.operation is ops.NEGATE:
             return self.pairs.neg_(self._element(root.operands[0]))
         if root.operation is not ops.INPUT:
-            raise Unpaired("exponentials of computed numbers")
+            raise NoFloatFloat("exponentials of computed numbers")
         return single_operand(root, self.inputs)
 
     def _single(self, root: Expression) -> Expression:
@@ -779,16 +781,16 @@ class _PairedRows(TestedRows):
         """An element less the largest one and a number of the row that is not negative: neither sum cancels."""
         p, m = self.pairs, self.rows.m
         if root.operation is not ops.SUBTRACT or root.operands[0].operation is not ops.SUBTRACT:
-            raise Unpaired("a result that is no difference from the largest")
+            raise NoFloatFloat("a result that is no difference from the largest")
         (element, largest), row = root.operands[0].operands, root.operands[1]
         if largest is not node(ops.ROW_MAX, (element,), None, Format.NUMBER) or not self._is_of_row(row):
-            raise Unpaired("a result that is no difference from the largest")
+            raise NoFloatFloat("a result that is no difference from the largest")
         if row.operation is ops.ADD and row.operands[1] is node(ops.SUBTRACT, (largest, largest), None, Format.NUMBER):
             row = row.operands[0]  # where a row is known at all its largest is finite
         number = m.renormalised(m.unscaled(self.rows.number(row)))
         error = m.total(number)
         if error is None or not number.error.is_known:
-            raise Unpaired("a number of the row that is exact, or has no bound")
+            raise NoFloatFloat("a number of the row that is exact, or has no bound")
         doubt = either(m.less_(number.high, m.number(0.0)), number.error.doubt)
         assert doubt is not None
         # Two words are subtracted in all. No element is larger than the first.

@@ -20,10 +20,10 @@ from ogive.lowering.numerics.elementary.fast import tail_on_both_sides
 from ogive.lowering.numerics.elementary.own_errors import SHORT
 from ogive.lowering.numerics.elementary.propagation import FUNCTIONS, of_one
 from ogive.lowering.numerics.interval import Interval
-from ogive.lowering.numerics.short import Factors, Short, TooShort
+from ogive.lowering.numerics.single import Factors, NoSingle, SingleBounded
 from ogive.lowering.numerics.truths import either, except_where
 
-__all__ = ["short_rule"]
+__all__ = ["single_rule"]
 
 #: Up to this magnitude of its operand exp is a normal number of float32.
 FAR = 87.0
@@ -46,10 +46,10 @@ ONE_AND_MORE = 1 + 2.0**-10
 
 
 @dataclass(frozen=True)
-class _ShortOperand:
+class _SingleOperand:
     """The operand of a function: a number, or a product of two that was not rounded."""
 
-    m: Short
+    m: SingleBounded
     u: DoubleWord
     factors: Factors | None
     low: float = -math.inf
@@ -62,7 +62,7 @@ class _ShortOperand:
         low, high = self.u.interval.low, self.u.interval.high
         return Interval(min(max(low, self.low), self.high), max(min(high, self.high), self.low))
 
-    def moved(self, low: float, high: float) -> _ShortOperand:
+    def moved(self, low: float, high: float) -> _SingleOperand:
         """The operand moved into an interval around zero; of a product that is done by one factor."""
         return replace(self, low=low, high=high)
 
@@ -92,7 +92,7 @@ class _ShortOperand:
 _Made = tuple[Expression, Interval, float, Expression | None]
 
 
-def _exp(x: _ShortOperand, is_result: bool) -> _Made:
+def _exp(x: _SingleOperand, is_result: bool) -> _Made:
     m = x.m
     near = x.moved(-FAR, FAR)
     number, lies = fast.exp(m, near.argument()), near.interval.map(math.exp)
@@ -109,14 +109,14 @@ def _exp(x: _ShortOperand, is_result: bool) -> _Made:
     return number, lies, 0.0, either(below, above)
 
 
-def _expm1(x: _ShortOperand, is_result: bool) -> _Made:
+def _expm1(x: _SingleOperand, is_result: bool) -> _Made:
     m = x.m
     near = x.moved(FAR_BELOW_ZERO, FAR)
     doubt = None if is_result and not m.is_wide else x.is_above(FAR)
     return fast.expm1(m, near.argument()), near.interval.map(math.expm1), 0.0, doubt
 
 
-def _logistic(x: _ShortOperand, is_result: bool) -> _Made:
+def _logistic(x: _SingleOperand, is_result: bool) -> _Made:
     m = x.m
     near = x.moved(-FAR, FAR)
     doubt = x.is_below(-FAR) if m.is_wide else None
@@ -125,7 +125,7 @@ def _logistic(x: _ShortOperand, is_result: bool) -> _Made:
     return fast.logistic(m, near.argument()), Interval(0.0 if static else lies.low, 1.0), static, doubt
 
 
-def _tanh(x: _ShortOperand, is_result: bool) -> _Made:
+def _tanh(x: _SingleOperand, is_result: bool) -> _Made:
     m, lies = x.m, x.u.interval.map(math.tanh)
     near = x.moved(-fast.SATURATED, fast.SATURATED).argument()
     low = near.low
@@ -143,15 +143,15 @@ def _tanh(x: _ShortOperand, is_result: bool) -> _Made:
     return number, Interval(max(lies.low, -1.0), min(lies.high, 1.0)), 0.0, None
 
 
-def _log1p(x: _ShortOperand, is_result: bool) -> _Made:
+def _log1p(x: _SingleOperand, is_result: bool) -> _Made:
     m = x.m
     if not x.u.interval.within(0.0, ONE_AND_MORE):
-        raise TooShort("log1p of other numbers than those from 0 to 1")
+        raise NoSingle("log1p of other numbers than those from 0 to 1")
     static = m.lost if x.u.error.least < m.smallest_normal else 0.0
     return fast.log1p_to_one(m, x.u.high), x.u.interval.map(math.log1p), static, None
 
 
-def _normal_tail(x: _ShortOperand, is_result: bool) -> _Made:
+def _normal_tail(x: _SingleOperand, is_result: bool) -> _Made:
     m, lies = x.m, x.u.interval
     limit = fast.LIMITS["gaussian"]
     doubt = x.is_above(limit) if m.is_wide else None
@@ -162,7 +162,7 @@ def _normal_tail(x: _ShortOperand, is_result: bool) -> _Made:
     return tail_on_both_sides(m, m.abs_(near), m.less_(near, m.number(0.0))), Interval(0.0, 1.0), static, doubt
 
 
-RULES: dict[str, Callable[[_ShortOperand, bool], _Made]] = {
+RULES: dict[str, Callable[[_SingleOperand, bool], _Made]] = {
     "exp": _exp,
     "expm1": _expm1,
     "log1p": _log1p,
@@ -182,16 +182,16 @@ AS_RESULTS = frozenset({"exp", "logistic"})
 REACH = {"exp": FAR, "expm1": FAR, "logistic": FAR, "normal_tail": fast.LIMITS["gaussian"]}
 
 
-def short_rule(m: Short, operation: Operation, operand: DoubleWord, *, is_result: bool) -> DoubleWord:
-    """The function of a number, with its bound. Raises TooShort where there is no rule."""
+def single_rule(m: SingleBounded, operation: Operation, operand: DoubleWord, *, is_result: bool) -> DoubleWord:
+    """The function of a number, with its bound. Raises NoSingle where there is no rule."""
     name = operation.name
     if name not in RULES:
-        raise TooShort(f"{name} has no rule in float32")
+        raise NoSingle(f"{name} has no rule in float32")
     if not operand.error.is_known:
         return replace(operand, error=UNKNOWN)
     factors = m.factors.get(operand.high) if name in OF_PRODUCT else None
     is_short = is_result or name not in AS_RESULTS
-    x = _ShortOperand(m, operand, factors, is_short=is_short)
+    x = _SingleOperand(m, operand, factors, is_short=is_short)
     number, lies, static, doubt = RULES[name](x, is_result)
     error, more = operand.error, 0.0
     if factors is not None:

@@ -41,11 +41,9 @@ import numpy as np
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.elementary.derived_numbers import PIECEWISE, TABLES, TWO_OVER_PI
+from ogive.lowering.numerics.elementary.double_double import LOG_2
 from ogive.lowering.numerics.elementary.own_errors import PAIRED
-from ogive.lowering.numerics.elementary.pairs import LOG_2
-from ogive.lowering.numerics.interval import Interval
-from ogive.lowering.numerics.machine import Machine
-from ogive.lowering.numerics.paired import (
+from ogive.lowering.numerics.float_float import (
     FEW_POWERS,
     LARGEST,
     MANY_POWERS,
@@ -53,13 +51,15 @@ from ogive.lowering.numerics.paired import (
     SMALLEST,
     Around,
     Conditions,
-    Paired,
-    PairedArithmetic,
+    FloatFloat,
+    FloatFloatArithmetic,
+    NoFloatFloat,
     U,
-    Unpaired,
     low_of,
     unsigned,
 )
+from ogive.lowering.numerics.interval import Interval
+from ogive.lowering.numerics.machine import Machine
 
 __all__ = [
     "ACOS",
@@ -153,7 +153,7 @@ NORMAL_SLOPE, TANH_GATE_SLOPE, LOGISTIC_GATE_SLOPE = (
 )
 
 
-def evaluated(m: PairedArithmetic, table: Piecewise, argument: Paired, steepness: float = 1.0) -> Paired:
+def evaluated(m: FloatFloatArithmetic, table: Piecewise, argument: FloatFloat, steepness: float = 1.0) -> FloatFloat:
     """The function of a positive number, and its bound. Numbers beyond the last interval are moved into it.
 
     ``steepness``: the operand times the slope, relative to the function, is no more than this times the largest operand.
@@ -213,7 +213,7 @@ def evaluated(m: PairedArithmetic, table: Piecewise, argument: Paired, steepness
         more = m.select_(m.less_(argument.high, most), argument.low, m.number(0.0))
         slope = m.fma_(u, m.fma_(m.mul_(u, m.number(3.0)), q, c2), m.fma_(u, c2, c1))
         low = m.fma_(more, slope, low)
-    return Paired(
+    return FloatFloat(
         high,
         low=low,
         around=Around(m.number(1.0) if table.is_signed else high, bound, m.number(0.0)),
@@ -365,7 +365,7 @@ FAR_BELOW_ZERO = (COVERED + 2) * U * U
 
 
 @dataclass(frozen=True)
-class _PairedExponential:
+class _FloatFloatExponential:
     """The parts of the rules: ``T``, ``r`` and ``q``."""
 
     power: Expression
@@ -377,7 +377,7 @@ class _PairedExponential:
 
 
 def _reduced(
-    m: PairedArithmetic, u: Expression, middle: Expression, powers: tuple[float, ...], bias: float = 0.0
+    m: FloatFloatArithmetic, u: Expression, middle: Expression, powers: tuple[float, ...], bias: float = 0.0
 ) -> tuple[Expression, Expression, Expression, Expression]:
     """``T``, ``r`` and the rest of a number; and the number in whose last bits n stands, behind those of ``middle``."""
     among = POWERS[m.octave]
@@ -403,12 +403,12 @@ def _bits_beyond(shifted: Expression, count: int) -> Expression:
     return node(ops.AND, (node(ops.BITCAST, (shifted,), None, Format.U32), zeros), None, Format.U32)
 
 
-def _rest_of_one(m: PairedArithmetic, r: Expression, rest: Expression) -> Expression:
+def _rest_of_one(m: FloatFloatArithmetic, r: Expression, rest: Expression) -> Expression:
     """``exp(r + rest) - 1 - r``."""
     return m.fma_(r, m.fma_(r, _series(m, r), rest), rest)
 
 
-def _series(m: PairedArithmetic, r: Expression) -> Expression:
+def _series(m: FloatFloatArithmetic, r: Expression) -> Expression:
     """``(exp(r) - 1 - r) / r**2``."""
     *others, before, last = map(m.number, POWERS[m.octave].coefficients)
     value = m.fma_(r, last, before)
@@ -418,8 +418,8 @@ def _series(m: PairedArithmetic, r: Expression) -> Expression:
 
 
 def _core(
-    m: PairedArithmetic, u: Paired, bias: float = 0.0, window: Window = USUAL, most: float | None = None
-) -> _PairedExponential:
+    m: FloatFloatArithmetic, u: FloatFloat, bias: float = 0.0, window: Window = USUAL, most: float | None = None
+) -> _FloatFloatExponential:
     """``most``: where larger operands are moved; they must be in the window all the same."""
     among, is_wide = POWERS[m.octave], window is WIDE
     window = among.window(window)
@@ -427,7 +427,7 @@ def _core(
     if most is not None:
         u = _not_beyond(m, given, most)
         if u is given:
-            raise Unpaired("an argument that may be anything where it is large")
+            raise NoFloatFloat("an argument that may be anything where it is large")
     power, r, rest, shifted = _reduced(m, u.high, m.number(window.middle), window.powers, bias)
     if u is not given:
         shifted = m.fma_(given.high, m.number(among.steps * UNIT), m.number(window.middle))
@@ -442,7 +442,7 @@ def _core(
     other = _bits_beyond(shifted, window.count)
     name = ("wide " if is_wide else "") + ("exp" if u.low is None else "exp of two words") + of_powers(m.octave)
     relative = PAIRED[name] + (INFINITE if is_wide else MOST) * u.relative + u.lost
-    return _PairedExponential(power, r, q, relative, replace(u.where, doubts=(*u.where.doubts, other)))
+    return _FloatFloatExponential(power, r, q, relative, replace(u.where, doubts=(*u.where.doubts, other)))
 
 
 @dataclass(frozen=True)
@@ -465,7 +465,7 @@ class ExponentialOfRow:
 
 
 def exponential_of_row(
-    m: PairedArithmetic,
+    m: FloatFloatArithmetic,
     x: Expression,
     largest: Expression,
     is_counted: Expression | None = None,
@@ -515,21 +515,21 @@ def _place_of(x: Expression, k: Expression) -> Expression:
     return m.fma_(exponent, m.number(2.0**23), m.number(-float(LEAST_POWER) - 2.0**31))
 
 
-def _inside(u: Paired, most: float | None = None) -> Interval:
+def _inside(u: FloatFloat, most: float | None = None) -> Interval:
     if u.interval.low > MOST or u.interval.high < -MOST:
-        raise Unpaired("an argument that is never in the window of exp")
+        raise NoFloatFloat("an argument that is never in the window of exp")
     ends = max(u.interval.low, -MOST), max(min(u.interval.high, MOST), -MOST)
     return Interval(*(end if most is None else min(end, most) for end in ends))
 
 
 def exp_in_pairs(
-    m: PairedArithmetic, u: Paired, bias: float = 0.0, window: Window = USUAL, most: float | None = None
-) -> Paired:
+    m: FloatFloatArithmetic, u: FloatFloat, bias: float = 0.0, window: Window = USUAL, most: float | None = None
+) -> FloatFloat:
     """``most``: where larger operands are moved that are in the window."""
     core = _core(m, u, bias, window, most)
     high = m.fma_(core.power, core.r, core.power)
     lost = m.fma_(core.power, core.r, m.neg_(m.sub_(high, core.power)))
-    return Paired(
+    return FloatFloat(
         high,
         low=m.fma_(core.power, core.q, lost),
         share=POWERS[m.octave].share,
@@ -545,7 +545,7 @@ def exp_in_pairs(
 SLACK_OF_POWER = 1 + 2.0**-6
 
 
-def _exp(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+def _exp(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     if not is_result:
         return exp_in_pairs(m, u)
     u = m.normalised(u)
@@ -557,12 +557,12 @@ def _exp(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) 
     return replace(found, is_half=window.halved)
 
 
-def _exp2(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+def _exp2(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     product = m.multiply(m.as_words(u), m.constant(LOG_2))
     return _exp(m, product, is_result=is_result, reaches_all=reaches_all)
 
 
-def _cosh(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+def _cosh(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     e = exp_in_pairs(m, m.absolute(u))
     return m.multiply(m.add(e, m.reciprocal(e)), m.constant(0.5))
 
@@ -574,7 +574,7 @@ LEAST_OF_SINH = 2.0**-5
 HUNDRED_TWENTIETH = float.fromhex("0x1.111112p-7")
 
 
-def _sinh(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+def _sinh(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     u = m.normalised(u)
     size = m.absolute(u)
     e = exp_in_pairs(m, size, window=HALVED)
@@ -593,7 +593,7 @@ def _sinh(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool)
     share = max(e.share + inverse.share + U, LEAST_OF_SINH**2 / 6 + size.share) * SLACK
     far = e.relative + inverse.relative + (2 + m.roundings) * U * share
     near = PAIRED["sinh near zero"] + u.relative + (m.roundings + 1) * U * share
-    found = Paired(
+    found = FloatFloat(
         m.select_(is_near, w, high),
         low=m.select_(is_near, series, low),
         around=Around(m.select_(is_near, w, e.high), m.bound(max(far, near) * SLACK), m.number(0.0)),
@@ -607,7 +607,7 @@ def _sinh(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool)
     return _with_sign(m, found, u, is_result=is_result)
 
 
-def _with_sign(m: PairedArithmetic, size: Paired, u: Paired, *, is_result: bool) -> Paired:
+def _with_sign(m: FloatFloatArithmetic, size: FloatFloat, u: FloatFloat, *, is_result: bool) -> FloatFloat:
     """The number with the sign of u."""
     if u.interval.low >= 0:
         return size
@@ -618,7 +618,7 @@ def _with_sign(m: PairedArithmetic, size: Paired, u: Paired, *, is_result: bool)
     return replace(m.settled(found), interval=lies)
 
 
-def _not_beyond(m: PairedArithmetic, u: Paired, most: float) -> Paired:
+def _not_beyond(m: FloatFloatArithmetic, u: FloatFloat, most: float) -> FloatFloat:
     """The number, or the most positive or negative that it may be: where nothing but itself is out of range."""
     u = m.normalised(u)
     if not (u.is_single or u.is_quotient or u.interval.largest_magnitude <= LARGEST):
@@ -630,7 +630,7 @@ def _not_beyond(m: PairedArithmetic, u: Paired, most: float) -> Paired:
     return replace(u, high=high, low=m.select_(m.equal_(high, far), m.number(0.0), u.low))
 
 
-def _logistic(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+def _logistic(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     if reaches_all:
         u = _not_beyond(m, u, FAR)
     found = m.reciprocal(m.add(m.constant(1.0), exp_in_pairs(m, m.negate(u))))
@@ -638,11 +638,11 @@ def _logistic(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: b
     return replace(found, relative=found.relative + NOTHING, interval=lies)
 
 
-def _expm1(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+def _expm1(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     """T - 1 first, which is exact where it cancels."""
     u = m.as_words(u)
     if u.lost and not u.is_nonzero:
-        raise Unpaired("underflow shows in an operand that may be zero")
+        raise NoFloatFloat("underflow shows in an operand that may be zero")
     moved = _not_beyond(m, u, -FAR) if reaches_all and u.is_nonzero else u
     is_moved = moved is not u
     core = _core(m, moved)
@@ -668,7 +668,7 @@ def _expm1(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool
         base = m.smaller_(m.mul_(m.abs_(high), m.bound(near_zero / error)), base)
         high = m.make(ops.COPY_SIGN, high, u.high)
     around = Around(base, m.bound(error), plus)
-    return Paired(
+    return FloatFloat(
         high,
         low=low,
         around=around,
@@ -680,16 +680,16 @@ def _expm1(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool
     )
 
 
-def _less(m: PairedArithmetic, a: Expression, b: Paired) -> tuple[Expression, Expression]:
+def _less(m: FloatFloatArithmetic, a: Expression, b: FloatFloat) -> tuple[Expression, Expression]:
     """``a - b`` in two words, of a number that is larger than b."""
     high = m.sub_(a, b.high)
     return high, m.sub_(m.sub_(m.sub_(a, high), b.high), low_of(b))
 
 
-def gated(table: Piecewise, m: PairedArithmetic, x: Paired) -> Paired:
+def gated(table: Piecewise, m: FloatFloatArithmetic, x: FloatFloat) -> FloatFloat:
     """``x`` times a gate: the larger of x and zero, less what the table has of the size of x."""
     if not x.is_single:
-        raise Unpaired("a gate of a computed number")
+        raise NoFloatFloat("a gate of a computed number")
     size = m.with_roundings(evaluated(m, table, m.exactly(m.abs_(x.high))), 1)
     assert size.around is not None
     larger = m.larger_(m.number(0.0), x.high)
@@ -718,7 +718,7 @@ class Ramp(NamedTuple):
 HARD_SWISH_RAMP, HARD_MISH_RAMP = Ramp(-3, 3), Ramp(-2, 0)
 
 
-def times_ramp(ramp: Ramp, m: PairedArithmetic, x: Paired) -> Paired:
+def times_ramp(ramp: Ramp, m: FloatFloatArithmetic, x: FloatFloat) -> FloatFloat:
     """``x`` times a ramp.
 
     With ``w = most - least``, a the operand between both ends, and p the ramp on a coarse grid:
@@ -728,7 +728,7 @@ def times_ramp(ramp: Ramp, m: PairedArithmetic, x: Paired) -> Paired:
     ``least + w p`` is exact. So the low word is wrong by a share of itself, and zero where the ramp lies on the grid.
     """
     if not x.is_single:
-        raise Unpaired("a ramp of a computed number")
+        raise NoFloatFloat("a ramp of a computed number")
     least, most = ramp
     width = Fraction(most - least)
     leading = m.larger_(m.number(float(least)), x.high)
@@ -738,24 +738,24 @@ def times_ramp(ramp: Ramp, m: PairedArithmetic, x: Paired) -> Paired:
     rest = m.add_(a, m.fma_(m.number(-width), on_grid, m.number(float(-least))))
     product = m.mul_(a, rest)
     low, other = (m.mul_(product, m.number(m.rounded((1 + n) / width))) for n in (-ERROR_OF_RAMP, ERROR_OF_RAMP))
-    return Paired(leading, on_grid, low=low, other_end=other, where=x.where)
+    return FloatFloat(leading, on_grid, low=low, other_end=other, where=x.where)
 
 
 #: From here on ``x / (1 + x)`` is rounded to 1.
 NEXT_TO_ONE = 2.0**30
 
 
-def soft_sign(m: PairedArithmetic, x: Paired) -> Paired:
+def soft_sign(m: FloatFloatArithmetic, x: FloatFloat) -> FloatFloat:
     """``x / (1 + abs(x))``."""
     if not x.is_single:
-        raise Unpaired("the softsign of a computed number")
+        raise NoFloatFloat("the softsign of a computed number")
     w = m.exactly(m.smaller_(m.number(NEXT_TO_ONE), m.abs_(x.high)), Interval(0.0, NEXT_TO_ONE))
     w = replace(w, may_be_zero=x.high)
     found = m.multiply(w, m.reciprocal(m.add(m.constant(1.0), w)))
     return replace(found, turn=x.high, interval=Interval(0.0, 1.0), where=x.where)
 
 
-def slope_of_gate(table: Piecewise, m: PairedArithmetic, x: Paired) -> Paired:
+def slope_of_gate(table: Piecewise, m: FloatFloatArithmetic, x: FloatFloat) -> FloatFloat:
     """The derivative of ``x`` times a gate: h(abs(x)) below zero, and elsewhere 1 less that."""
     x = m.normalised(x)
     below = m.with_roundings(evaluated(m, table, m.absolute(x)), 1)
@@ -772,7 +772,7 @@ MOST_OF_TAIL = 30.5 / 31.45 * NORMAL_TAIL.most * (1 - 2.0**-10)
 STEEPNESS = 6.5
 
 
-def _normal_tail(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+def _normal_tail(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     """Q(u), and below zero ``1 - Q(abs(u))``, which is a half at least."""
     u = m.normalised(u)
     tail = m.with_roundings(evaluated(m, NORMAL_TAIL, m.absolute(u), STEEPNESS), 1)
@@ -789,12 +789,12 @@ def _normal_tail(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all
     return replace(tail, high=high, low=low, around=around, interval=lies, is_nonzero=True, where=where)
 
 
-def _erfc(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+def _erfc(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     u = m.multiply(u, m.constant(ROOT_OF_TWO))
     return m.multiply(_normal_tail(m, u, is_result=False, reaches_all=False), m.constant(2.0))
 
 
-def softplus_tail(m: PairedArithmetic, u: Paired) -> Paired:
+def softplus_tail(m: FloatFloatArithmetic, u: FloatFloat) -> FloatFloat:
     """``log(1 + exp(-abs(u)))``."""
     size = m.absolute(u)
     is_inside = m.less_equal_(m.as_words(size).high, m.number(FAR))
@@ -807,7 +807,7 @@ def softplus_tail(m: PairedArithmetic, u: Paired) -> Paired:
 FAR_OF_MISH = 20.0
 
 
-def mish_gate(m: PairedArithmetic, u: Paired) -> Paired:
+def mish_gate(m: FloatFloatArithmetic, u: FloatFloat) -> FloatFloat:
     """``tanh(log(1 + exp(u)))`` as ``n / (n + 2)``, with ``n = e (e + 2)`` and ``e = exp(u)``: nothing cancels."""
     e = exp_in_pairs(m, u, most=FAR_OF_MISH)
     two = m.constant(2.0)
@@ -817,7 +817,7 @@ def mish_gate(m: PairedArithmetic, u: Paired) -> Paired:
     return replace(found, relative=found.relative + 2 * math.exp(-2 * FAR_OF_MISH), interval=lies)
 
 
-def mish_slope(m: PairedArithmetic, u: Paired) -> Paired:
+def mish_slope(m: FloatFloatArithmetic, u: FloatFloat) -> FloatFloat:
     """The derivative of u times this gate: ``(n + 4 u e (e + 1) / d) / d`` with ``d = n + 2``."""
     e = exp_in_pairs(m, u, most=FAR_OF_MISH)
     u = replace(u, interval=Interval(-MOST, MOST))
@@ -830,12 +830,12 @@ def mish_slope(m: PairedArithmetic, u: Paired) -> Paired:
     return replace(found, relative=found.relative + 2.0**-48, interval=Interval(-0.25, 1.25))
 
 
-def tanh_slope(m: PairedArithmetic, u: Paired) -> Paired:
+def tanh_slope(m: FloatFloatArithmetic, u: FloatFloat) -> FloatFloat:
     """``1 / cosh(u)**2``."""
     return m.multiply(logistic_slope(m, m.multiply(u, m.constant(2.0))), m.constant(4.0))
 
 
-def logistic_slope(m: PairedArithmetic, u: Paired) -> Paired:
+def logistic_slope(m: FloatFloatArithmetic, u: FloatFloat) -> FloatFloat:
     """``e / (1 + e)**2`` with ``e = exp(-abs(u))``."""
     e = exp_in_pairs(m, m.negate(m.absolute(u)))
     d = m.add(m.constant(1.0), e)
@@ -845,13 +845,13 @@ def logistic_slope(m: PairedArithmetic, u: Paired) -> Paired:
 def _odd(
     table: Piecewise,
     largest: float,
-    m: PairedArithmetic,
-    u: Paired,
+    m: FloatFloatArithmetic,
+    u: FloatFloat,
     steepness: float = 1.0,
     *,
     is_result: bool,
     reaches_all: bool,
-) -> Paired:
+) -> FloatFloat:
     """A function that is zero at zero and no larger than that."""
     u = m.as_words(u)
     found = evaluated(m, table, m.absolute(u), steepness)
@@ -870,7 +870,7 @@ def _odd(
 OF_ASIN, OF_ACOS, OF_ATANH = 20.0, 104.0, 60.0
 
 
-def _acos(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+def _acos(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     """acos(abs(u)), and pi less that for a negative number."""
     u = m.normalised(u)
     found = m.with_roundings(evaluated(m, ACOS, m.absolute(u), OF_ACOS), 1)
@@ -888,7 +888,7 @@ def _acos(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool)
 LEAST_OF_ACOSH = 1.0625
 
 
-def _acosh(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+def _acosh(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     u = m.normalised(u)
     found = evaluated(m, ACOSH, u)
     where = replace(found.where, holds=(*found.where.holds, m.less_equal_(m.number(LEAST_OF_ACOSH), u.high)))
@@ -899,7 +899,7 @@ def _acosh(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool
 LEAST_OF_LOG = 0.6875
 
 
-def _log_of_sum(m: PairedArithmetic, x: Expression, rest: Expression | None) -> Paired:
+def _log_of_sum(m: FloatFloatArithmetic, x: Expression, rest: Expression | None) -> FloatFloat:
     """log(x + rest), where the rest is no more than rounding x + rest loses.
 
     With m = x / 2**k, a factor c near 1 / m from a table, and r = c m - 1, which is exact:
@@ -943,15 +943,15 @@ def _log_of_sum(m: PairedArithmetic, x: Expression, rest: Expression | None) -> 
     is_inside = m.less_equal_(m.number(2.0**-126), x), m.less_(x, m.number(math.inf))
     where = Conditions(holds=is_inside)
     lies = Interval(-88.0, 89.0)
-    return Paired(high, low=low, around=around, covered=m.roundings, interval=lies, may_be_zero=high, where=where)
+    return FloatFloat(high, low=low, around=around, covered=m.roundings, interval=lies, may_be_zero=high, where=where)
 
 
-def _log(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+def _log(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     u = m.normalised(u)
     found = _log_of_sum(m, u.high, u.low)
     relative = u.relative + u.lost * 2.0**126
     if relative > U * U * 16:
-        raise Unpaired("a logarithm of a number with an error")
+        raise NoFloatFloat("a logarithm of a number with an error")
     if relative:
         assert found.around is not None
         plus = m.add_(found.around.plus, m.bound(relative))
@@ -959,14 +959,16 @@ def _log(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) 
     return replace(found, where=Conditions(u.where.doubts, (*u.where.holds, *found.where.holds)))
 
 
-def _log_of_base(base: Fraction, m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+def _log_of_base(
+    base: Fraction, m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool
+) -> FloatFloat:
     return m.multiply(_log(m, u, is_result=False, reaches_all=False), m.constant(1 / base))
 
 
-def _log1p(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+def _log1p(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     u = m.as_words(u)
     if not u.is_single:
-        raise Unpaired("log1p of a computed number")
+        raise NoFloatFloat("log1p of a computed number")
     one = m.number(1.0)
     found = _log_of_sum(m, *m.two_sum(one, u.high))
     found = replace(found, may_be_zero=u.may_be_zero)
@@ -981,7 +983,7 @@ HALF_TURN, BIT_OF_HALVES = 32, 5
 LARGEST_ERROR_OF_ANGLE = 2.0**-35
 
 
-def _sine(ahead: int, m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool) -> Paired:
+def _sine(ahead: int, m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     """The sine of an angle that lies so many multiples of pi / 32 further.
 
     With n the integer nearest to ``32 u / pi`` and L, which is pi / 32 rounded to float32, ``r = u - n L`` is exact: n L is a
@@ -994,7 +996,7 @@ def _sine(ahead: int, m: PairedArithmetic, u: Paired, *, is_result: bool, reache
     """
     u = m.normalised(u)
     if u.relative > LARGEST_ERROR_OF_ANGLE:
-        raise Unpaired("a sine of a number with an error")
+        raise NoFloatFloat("a sine of a number with an error")
     is_last = is_result and u.is_single
     first, second = TABLES["STEP_OF_ANGLES"]
     middle = m.number(2.0 + (LARGEST_TURN + HALF_TURN // 2 + ahead) * UNIT)
@@ -1026,7 +1028,7 @@ def _sine(ahead: int, m: PairedArithmetic, u: Paired, *, is_result: bool, reache
     low = m.fma_(z, m.fma_(m.mul_(cosine, w), m.fma_(z, q1, q0), p), rest)
     is_inside = node(ops.EQUAL, (_bits_beyond(shifted, 2 * LARGEST_TURN), unsigned(0)), None, Format.BIT)
     turn = m.from_bits_(m.shift_left_(bits, 31 - BIT_OF_HALVES))
-    found = Paired(
+    found = FloatFloat(
         high,
         low=low,
         interval=Interval(-1.0, 1.0),
@@ -1058,14 +1060,14 @@ def _sine(ahead: int, m: PairedArithmetic, u: Paired, *, is_result: bool, reache
 LIMITED = frozenset({"cosh", "exp", "expm1", "logistic", "logistic_slope", "mish_slope", "sinh", "tanh_slope"})
 
 
-def _whole(rule: Callable[[PairedArithmetic, Paired], Paired]) -> Callable[..., Paired]:
+def _whole(rule: Callable[[FloatFloatArithmetic, FloatFloat], FloatFloat]) -> Callable[..., FloatFloat]:
     """A rule that is the same for results and for what more is computed of."""
     return lambda m, u, *, is_result, reaches_all: rule(m, u)
 
 
 #: A function of a number, by the name of its operation. ``is_result``: whether nothing more is computed of it.
 #: ``reaches_all``: whether operands may be moved to where the rule holds.
-FUNCTIONS_IN_PAIRS: dict[str, Callable[..., Paired]] = {
+FUNCTIONS_IN_PAIRS: dict[str, Callable[..., FloatFloat]] = {
     "acos": _acos,
     "acosh": _acosh,
     "asin": partial(_odd, ASIN, 1.6, steepness=OF_ASIN),

@@ -1,6 +1,6 @@
 """Arithmetic of pairs of float32, for results of float32: sixteen lanes where float64 has eight.
 
-A `Paired` number is a leading part and a low word beside it, which may be as large as 2**-10 of it. The leading part is a
+A `FloatFloat` number is a leading part and a low word beside it, which may be as large as 2**-10 of it. The leading part is a
 float32 number, or the product of two that nothing has rounded: the last operation of a result is an FMA that adds the low
 word to it, and the only one that rounds. It is done twice, at both ends of the interval that the bound allows. Where a rule
 does not hold, some bits say so, and the float64 kernel computes the element.
@@ -30,11 +30,11 @@ __all__ = [
     "ROUNDINGS",
     "SLACK",
     "SMALLEST",
-    "Paired",
-    "PairedArithmetic",
+    "FloatFloat",
+    "FloatFloatArithmetic",
+    "NoFloatFloat",
     "TooManyRoundings",
     "U",
-    "Unpaired",
     "half_unit",
     "unsigned",
 ]
@@ -88,11 +88,11 @@ SMALLEST, MOST_LOST, LOST = 2.0**-149, 2.0**-140, 2.0**-126
 MULTIPLE = 64
 
 
-class Unpaired(Exception):
+class NoFloatFloat(Exception):
     """There is no rule in pairs for this, or its bound is too large."""
 
 
-class TooManyRoundings(Unpaired):
+class TooManyRoundings(NoFloatFloat):
     """Low words are rounded more often than bounds cover."""
 
 
@@ -116,7 +116,7 @@ class Around:
 
 
 @dataclass(frozen=True)
-class Paired:
+class FloatFloat:
     """``high * factor + low``, or ``high * factor * (1 + scale)``; a part that is None is 1, 0 and 0."""
 
     high: Expression
@@ -187,20 +187,20 @@ COMPUTED = Effects(
 )
 EFFECTS: Table = {
     "negate": {
-        Paired: Effects(
+        FloatFloat: Effects(
             kept="factor scale share relative around covered bias is_nonzero may_be_zero lost is_quotient where is_half",
             made="high low other_end interval turn sign",
             dropped={"is_power": "powers of two are positive"},
         )
     },
     "absolute": {
-        Paired: Effects(
+        FloatFloat: Effects(
             kept="bias is_nonzero may_be_zero is_quotient where is_half around",
             made="high factor low scale other_end share relative covered interval turn sign lost is_power",
         )
     },
     **{
-        name: {Paired: COMPUTED}
+        name: {FloatFloat: COMPUTED}
         for name in (
             "add",
             "multiply",
@@ -221,18 +221,18 @@ def half_unit(largest: float) -> float:
     return U * 2.0 ** (math.ceil(math.log2(largest)) - 1)
 
 
-def joined(*sides: Paired) -> Conditions:
+def joined(*sides: FloatFloat) -> Conditions:
     """The conditions on which all sides are known."""
     doubts = dict.fromkeys(doubt for side in sides for doubt in side.where.doubts)
     return Conditions(tuple(doubts), tuple(dict.fromkeys(truth for side in sides for truth in side.where.holds)))
 
 
-class PairedArithmetic(Machine, Checked):
+class FloatFloatArithmetic(Machine, Checked):
     """The operations on pairs."""
 
-    effects, refusal = EFFECTS, Unpaired
+    effects, refusal = EFFECTS, NoFloatFloat
 
-    def ready(self, number: Paired) -> Paired:
+    def ready(self, number: FloatFloat) -> FloatFloat:
         return self.settled(number)
 
     def __init__(self, roundings: int = ROUNDINGS[-1], octave: int = MANY_POWERS) -> None:
@@ -249,27 +249,27 @@ class PairedArithmetic(Machine, Checked):
 
     # ---- leaves
 
-    def exactly(self, value: Expression, interval: Interval = EVERYTHING) -> Paired:
-        return Paired(value, interval=interval, is_nonzero=interval.smallest_magnitude > 0, may_be_zero=value)
+    def exactly(self, value: Expression, interval: Interval = EVERYTHING) -> FloatFloat:
+        return FloatFloat(value, interval=interval, is_nonzero=interval.smallest_magnitude > 0, may_be_zero=value)
 
-    def constant(self, value: Fraction | float) -> Paired:
+    def constant(self, value: Fraction | float) -> FloatFloat:
         """A constant, in as many words as it takes up to two."""
         if not isinstance(value, Fraction) and not math.isfinite(value):
-            raise Unpaired("a constant that is infinite or NaN")
+            raise NoFloatFloat("a constant that is infinite or NaN")
         high = self.rounded(Fraction(value)) or float(value)  # which may be -0
         if high and not 1 / FARTHEST <= abs(high) <= FARTHEST:
-            raise Unpaired("a constant far from 1")
+            raise NoFloatFloat("a constant far from 1")
         lies = Interval.around(float(value)) if value else Interval.point(0.0)
         rest = Fraction(value) - Fraction(high)
         low = self.rounded(rest)
         is_power = value > 0 and math.frexp(high)[0] == 0.5
-        found = Paired(self.number(high), interval=lies, is_nonzero=bool(value), is_power=is_power)
+        found = FloatFloat(self.number(high), interval=lies, is_nonzero=bool(value), is_power=is_power)
         if not low:
             return replace(found, relative=2.0**-60, is_power=False) if rest else found
         found = replace(found, is_power=False)
         return replace(found, low=self.number(low), share=U, relative=U * U if Fraction(low) != rest else 0.0)
 
-    def parameter(self, value: Expression, *, is_power: bool = False) -> Paired:
+    def parameter(self, value: Expression, *, is_power: bool = False) -> FloatFloat:
         """``is_power``: it has a rule where it is a power of two."""
         size = value if is_power else self.abs_(value)
         holds = [self.less_(self.number(1 / FARTHEST), size), self.less_(size, self.number(FARTHEST))]
@@ -279,7 +279,9 @@ class PairedArithmetic(Machine, Checked):
             )
             holds.append(self.equal_(value, node(ops.BITCAST, (bits,), None, Format.F32)))
         lies = Interval(1 / FARTHEST if is_power else -FARTHEST, FARTHEST)
-        return Paired(value, interval=lies, is_nonzero=True, is_power=is_power, where=Conditions(holds=tuple(holds)))
+        return FloatFloat(
+            value, interval=lies, is_nonzero=True, is_power=is_power, where=Conditions(holds=tuple(holds))
+        )
 
     def upwards(self, value: float) -> float:
         single = np.float32(value)
@@ -298,7 +300,7 @@ class PairedArithmetic(Machine, Checked):
     def smaller_(self, a: Expression, b: Expression) -> Expression:
         return self.select_(self.less_(a, b), a, b)
 
-    def as_words(self, a: Paired) -> Paired:
+    def as_words(self, a: FloatFloat) -> FloatFloat:
         """The number as ``high + low``, or high alone."""
         if a.factor is None and a.scale is None:
             return a
@@ -316,7 +318,7 @@ class PairedArithmetic(Machine, Checked):
         a = self.with_roundings(a, 1)
         return replace(a, high=high, factor=None, scale=None, low=rest, share=share, relative=relative, lost=lost)
 
-    def settled(self, a: Paired) -> Paired:
+    def settled(self, a: FloatFloat) -> FloatFloat:
         """The number with its sign in its words."""
         if a.turn is not None:
             low = None if a.low is None else self.signed(a.low, a.turn)
@@ -324,15 +326,15 @@ class PairedArithmetic(Machine, Checked):
             a = replace(a, high=self.signed(a.high, a.turn), low=low, interval=lies, turn=None)
         if a.sign is not None:
             if a.factor is not None:
-                raise Unpaired("a product whose sign is another number's")
+                raise NoFloatFloat("a product whose sign is another number's")
             a = replace(a, high=self.make(ops.COPY_SIGN, a.high, a.sign), sign=None)
         return a
 
-    def as_operand(self, a: Paired) -> Paired:
+    def as_operand(self, a: FloatFloat) -> FloatFloat:
         """The number as the operand of a function."""
         return a
 
-    def with_roundings(self, a: Paired, count: int) -> Paired:
+    def with_roundings(self, a: FloatFloat, count: int) -> FloatFloat:
         """The number after its low word is rounded some times."""
         if a.around is None:
             return a
@@ -340,13 +342,13 @@ class PairedArithmetic(Machine, Checked):
             raise TooManyRoundings("more roundings of low words than a bound covers")
         return replace(a, covered=a.covered - count)
 
-    def _without_around(self, a: Paired) -> Paired:
+    def _without_around(self, a: FloatFloat) -> FloatFloat:
         a = self.as_words(a)
         if a.around is not None:
-            raise Unpaired("a divisor or an operand with an error beside it")
+            raise NoFloatFloat("a divisor or an operand with an error beside it")
         return a
 
-    def normalised(self, a: Paired) -> Paired:
+    def normalised(self, a: FloatFloat) -> FloatFloat:
         """The number with a low word that is no more than what rounding the whole to float32 loses."""
         a = self._without_around(a)
         if a.low is None or a.share <= 2 * U:
@@ -354,7 +356,7 @@ class PairedArithmetic(Machine, Checked):
         high, low = self.fast_two_sum(a.high, a.low)
         return replace(a, high=high, low=low, share=U)
 
-    def _firm(self, a: Paired, factor: Paired) -> Paired:
+    def _firm(self, a: FloatFloat, factor: FloatFloat) -> FloatFloat:
         """The number where underflow does not show in its product: where it is not tiny, unless the factor is moderate."""
         if not a.lost or a.lost * factor.interval.largest_magnitude <= MOST_LOST / 4:
             return a
@@ -366,7 +368,7 @@ class PairedArithmetic(Machine, Checked):
         where = replace(a.where, holds=(*a.where.holds, is_large))
         return replace(found, lost=0.0, is_nonzero=True, may_be_zero=None, where=where)
 
-    def _sum_of_arounds(self, a: Paired, b: Paired) -> tuple[Around | None, int]:
+    def _sum_of_arounds(self, a: FloatFloat, b: FloatFloat) -> tuple[Around | None, int]:
         """The bounds beside two numbers, of their sum, and how many roundings these cover."""
         if a.around is None or b.around is None:
             one = b if a.around is None else a
@@ -376,7 +378,7 @@ class PairedArithmetic(Machine, Checked):
 
     # ---- operations
 
-    def negate(self, a: Paired) -> Paired:
+    def negate(self, a: FloatFloat) -> FloatFloat:
         sign = None if a.sign is None else self.neg_(a.sign)
         if a.turn is not None:
             return replace(a, turn=self.neg_(a.turn), sign=sign, is_power=False)
@@ -391,7 +393,7 @@ class PairedArithmetic(Machine, Checked):
             is_power=False,
         )
 
-    def absolute(self, a: Paired) -> Paired:
+    def absolute(self, a: FloatFloat) -> FloatFloat:
         if a.turn is not None:
             a = replace(a, turn=None, sign=None)
             if a.interval.low >= 0:
@@ -410,7 +412,7 @@ class PairedArithmetic(Machine, Checked):
         sign = node(ops.AND, (sign, unsigned(0x80000000)), None, Format.U32)
         return node(ops.BITCAST, (node(ops.EXCLUSIVE_OR, (bits, sign), None, Format.U32),), None, self.format)
 
-    def add(self, a: Paired, b: Paired) -> Paired:
+    def add(self, a: FloatFloat, b: FloatFloat) -> FloatFloat:
         a, b = self.as_words(a), self.as_words(b)
         for one, other in ((a, b), (b, a)):
             if one.is_single and one.high is self.number(0.0):  # which makes 0 of -0
@@ -436,7 +438,7 @@ class PairedArithmetic(Machine, Checked):
         for part in rest:
             low, relative = self.add_(low, part), relative + U * share
         around, covered = self._sum_of_arounds(a, b)
-        return Paired(
+        return FloatFloat(
             high,
             low=low,
             share=share * SLACK,
@@ -449,10 +451,12 @@ class PairedArithmetic(Machine, Checked):
             where=joined(a, b),
         )
 
-    def _sum_of_both_signs(self, a: Paired, b: Paired) -> Paired:
+    def _sum_of_both_signs(self, a: FloatFloat, b: FloatFloat) -> FloatFloat:
         """A sum that may cancel: its bound is relative to the operands."""
         high, low = self.two_sum(a.high, b.high)
-        found = Paired(high, low=low, share=U, interval=a.interval + b.interval, may_be_zero=high, where=joined(a, b))
+        found = FloatFloat(
+            high, low=low, share=U, interval=a.interval + b.interval, may_be_zero=high, where=joined(a, b)
+        )
         if a.is_single and b.is_single:
             return found
         plus, sizes = self.number(0.0), []
@@ -477,10 +481,10 @@ class PairedArithmetic(Machine, Checked):
             where=replace(found.where, holds=(*found.where.holds, is_large)),
         )
 
-    def subtract(self, a: Paired, b: Paired) -> Paired:
+    def subtract(self, a: FloatFloat, b: FloatFloat) -> FloatFloat:
         return self.add(a, self.negate(b))
 
-    def multiply(self, a: Paired, b: Paired) -> Paired:
+    def multiply(self, a: FloatFloat, b: FloatFloat) -> FloatFloat:
         for one, other in ((a, b), (b, a)):
             if one.is_one:
                 return other
@@ -493,7 +497,7 @@ class PairedArithmetic(Machine, Checked):
         if not (a.is_single or b.is_single):
             a, b = self.as_words(a), self.as_words(b)
         a, b = self._firm(a, b), self._firm(b, a)
-        common = Paired(
+        common = FloatFloat(
             a.high,
             b.high,
             relative=(a.relative + b.relative) * SLACK,
@@ -519,7 +523,7 @@ class PairedArithmetic(Machine, Checked):
         share = (a.share + b.share + a.share * b.share) * SLACK
         return replace(common, low=low, share=share, relative=common.relative + 3 * U * share)
 
-    def _zero_of_product(self, a: Paired, b: Paired) -> Expression | None:
+    def _zero_of_product(self, a: FloatFloat, b: FloatFloat) -> Expression | None:
         """A number that is zero where one of two factors is; the smaller of both where each may be."""
         if a.is_nonzero or b.is_nonzero:
             return b.may_be_zero if a.is_nonzero else a.may_be_zero
@@ -527,7 +531,7 @@ class PairedArithmetic(Machine, Checked):
             return None
         return self.smaller_(*(self.abs_(n) for n in (a.may_be_zero, b.may_be_zero)))
 
-    def _scaled(self, a: Paired, power: Paired) -> Paired:
+    def _scaled(self, a: FloatFloat, power: FloatFloat) -> FloatFloat:
         """The number times a power of two, which is exact but for underflow."""
         a, by = self.as_words(a), power.high
         low = None if a.low is None else self.mul_(a.low, by)
@@ -536,7 +540,7 @@ class PairedArithmetic(Machine, Checked):
             around = replace(around, base=self.mul_(around.base, by), plus=self.mul_(around.plus, by))
         lost = power.interval.largest_magnitude * a.lost + 2 * SMALLEST
         if lost > MOST_LOST:
-            raise Unpaired("underflow shows in a product")
+            raise NoFloatFloat("underflow shows in a product")
         return replace(
             a,
             high=self.mul_(a.high, by),
@@ -549,14 +553,14 @@ class PairedArithmetic(Machine, Checked):
             where=joined(a, power),
         )
 
-    def _lost_of_product(self, a: Paired, b: Paired) -> float:
+    def _lost_of_product(self, a: FloatFloat, b: FloatFloat) -> float:
         of_both = [x.lost * y.interval.largest_magnitude for x, y in ((a, b), (b, a)) if x.lost]
         found = sum(of_both, 0.0 if a.scale is not None or b.scale is not None else 2 * SMALLEST) * SLACK
         if found > MOST_LOST:
-            raise Unpaired("underflow shows in a product")
+            raise NoFloatFloat("underflow shows in a product")
         return found
 
-    def _times_single(self, product: Paired, a: Paired, b: Paired) -> Paired:
+    def _times_single(self, product: FloatFloat, a: FloatFloat, b: FloatFloat) -> FloatFloat:
         if a.low is None:
             found = replace(product, scale=a.scale, share=a.share)
         else:
@@ -567,9 +571,9 @@ class PairedArithmetic(Machine, Checked):
             found = replace(found, around=self._times(a.around, b), covered=self.with_roundings(a, 1).covered)
         return found
 
-    def _times(self, around: Around, b: Paired) -> Around:
+    def _times(self, around: Around, b: FloatFloat) -> Around:
         if b.around is not None:
-            raise Unpaired("a product of numbers with errors beside them")
+            raise NoFloatFloat("a product of numbers with errors beside them")
         if depends_on_elements(b.high):
             sum_ = self.fma_(around.base, around.times, around.plus)
             times = self.abs_(b.high)
@@ -579,7 +583,7 @@ class PairedArithmetic(Machine, Checked):
         size = self.mul_(self.abs_(b.high), self.bound(1 + 8 * U))
         return replace(around, times=self.mul_(around.times, size), plus=self.mul_(around.plus, size))
 
-    def divide(self, a: Paired, b: Paired, *, is_same_for_all: bool = False) -> Paired:
+    def divide(self, a: FloatFloat, b: FloatFloat, *, is_same_for_all: bool = False) -> FloatFloat:
         """``is_same_for_all``: whether b is a parameter."""
         if b.is_one:
             return a
@@ -587,10 +591,10 @@ class PairedArithmetic(Machine, Checked):
             return replace(self.multiply(a, self._inverse(b)), is_quotient=a.is_single)
         return self.multiply(a, self.reciprocal(b))
 
-    def _inverse(self, b: Paired) -> Paired:
+    def _inverse(self, b: FloatFloat) -> FloatFloat:
         """``1 / b`` of a parameter, by two divisions; where b is no moderate number, what is made of it is NaN."""
         if not b.is_single:
-            raise Unpaired("a quotient by a computed number that is the same for all elements")
+            raise NoFloatFloat("a quotient by a computed number that is the same for all elements")
         one = self.number(1.0)
         high = self.div_(one, b.high)
         if b.is_power:
@@ -599,14 +603,14 @@ class PairedArithmetic(Machine, Checked):
         lies = b.interval * Interval.point(SLACK)
         return replace(b, high=high, low=low, share=U, relative=2 * U * U, interval=lies)
 
-    def reciprocal(self, b: Paired) -> Paired:
+    def reciprocal(self, b: FloatFloat) -> FloatFloat:
         """An estimate y and what it lacks: 1 - b y, and its square. Its own bits show nowhere."""
         b = self._without_around(b)
         if b.share > SHARE_OF_DIVISOR:
             b = self.normalised(b)
         least = 2.0**-12 if b.lost else LEAST_ROOT
         if b.interval.smallest_magnitude < least or b.interval.largest_magnitude > LARGEST:
-            raise Unpaired("a quotient by a number that may be small or large")
+            raise NoFloatFloat("a quotient by a number that may be small or large")
         estimate = self.make(ops.RECIPROCAL_ESTIMATE, b.high)
         rest = self.fma_(self.neg_(b.high), estimate, self.number(1.0))
         lacking, relative = ESTIMATE, b.relative + half_unit(ESTIMATE)
@@ -618,7 +622,7 @@ class PairedArithmetic(Machine, Checked):
         share = lacking + lacking**2
         relative += half_unit(share) + lacking**3 * SLACK
         interval = Interval.point(1.0) / b.interval
-        return Paired(
+        return FloatFloat(
             estimate,
             scale=scale,
             share=share,
@@ -629,11 +633,11 @@ class PairedArithmetic(Machine, Checked):
             where=b.where,
         )
 
-    def square_root(self, a: Paired) -> Paired:
+    def square_root(self, a: FloatFloat) -> FloatFloat:
         """The rounded root, and what it lacks: half of the rest that its square leaves, divided by it, by an estimate."""
         a = self.normalised(a)
         if a.lost or (a.low is not None and a.interval.low < 0):
-            raise Unpaired("a root of a number that may be tiny")
+            raise NoFloatFloat("a root of a number that may be tiny")
         high = self.make(ops.SQUARE_ROOT, a.high)
         rest = self.fma_(self.neg_(high), high, a.high)
         if a.low is not None:
@@ -641,7 +645,7 @@ class PairedArithmetic(Machine, Checked):
         half = self.mul_(self.make(ops.RECIPROCAL_ESTIMATE, high), self.number(0.5))
         share = (U + a.share / 2) * SLACK
         holds = self.less_equal_(self.number(LEAST_RADICAND), a.high), self.less_(a.high, self.number(LARGEST))
-        return Paired(
+        return FloatFloat(
             high,
             low=self.mul_(rest, half),
             share=share,
@@ -651,7 +655,7 @@ class PairedArithmetic(Machine, Checked):
             where=replace(a.where, holds=(*a.where.holds, *holds)),
         )
 
-    def select(self, condition: Expression, a: Paired, b: Paired) -> Paired:
+    def select(self, condition: Expression, a: FloatFloat, b: FloatFloat) -> FloatFloat:
         """A choice; both are computed, and both must hold."""
         a, b = self.as_words(a), self.as_words(b)
         around, covered = None, 0
@@ -663,7 +667,7 @@ class PairedArithmetic(Machine, Checked):
         low = None
         if a.low is not None or b.low is not None:
             low = self.select_(condition, *(self.number(0.0) if n.low is None else n.low for n in (a, b)))
-        return Paired(
+        return FloatFloat(
             self.select_(condition, a.high, b.high),
             low=low,
             share=max(a.share, b.share),
@@ -678,7 +682,7 @@ class PairedArithmetic(Machine, Checked):
 
     # ---- results
 
-    def result(self, a: Paired) -> tuple[Expression, Expression | None]:
+    def result(self, a: FloatFloat) -> tuple[Expression, Expression | None]:
         """The number rounded to float32, and where that is undecided; None: nowhere."""
         doubts, undecided = list(a.where.doubts), None
         if a.is_exact:
@@ -703,7 +707,7 @@ class PairedArithmetic(Machine, Checked):
             undecided = either(undecided, self.not_(node(ops.EQUAL, (any_bit, unsigned(0)), None, Format.BIT)))
         return value, either(undecided, *map(self.not_, a.where.holds))
 
-    def _ends(self, a: Paired) -> tuple[Expression, Expression]:
+    def _ends(self, a: FloatFloat) -> tuple[Expression, Expression]:
         """The smallest and the largest number that the exact one may be, each rounded once."""
         if a.other_end is not None:
             if a.factor is None:
@@ -719,7 +723,7 @@ class PairedArithmetic(Machine, Checked):
         if beside is not None and beside.operation is ops.CONSTANT:
             beside = beside.attribute
         if (relative + (beside if isinstance(beside, float) else 0.0)) / U / math.log(2) > self.largest_share:
-            raise Unpaired("too many results would be undecided")
+            raise NoFloatFloat("too many results would be undecided")
         if a.bias:
             low = low_of(a)
             lower = self.fma_(a.high, self.bound(-(a.bias + relative) * SLACK), low)
@@ -762,13 +766,13 @@ class PairedArithmetic(Machine, Checked):
             return self.fma_(x, y, b)
         return self.add_(a, b)
 
-    def _lost(self, a: Paired) -> Expression:
+    def _lost(self, a: FloatFloat) -> Expression:
         """The most that underflow has taken from the low word; zero beside a zero."""
         lost = self.number(LOST)
         if a.is_nonzero:
             return lost
         if a.may_be_zero is None or a.lost * 2 > MULTIPLE * SMALLEST:
-            raise Unpaired("underflow shows beside a result that may be zero")
+            raise NoFloatFloat("underflow shows beside a result that may be zero")
         size, most = self.bits_(self.abs_(a.may_be_zero)), round(LOST / SMALLEST)
         # A product with a scale alone is rounded once: by half of the smallest number, which no number is smaller than.
         power = 0 if a.scale is not None and not a.lost else MULTIPLE.bit_length() - 1
@@ -776,14 +780,14 @@ class PairedArithmetic(Machine, Checked):
         size = node(ops.SELECT, (node(ops.LESS, (size, limit), None, Format.BIT), size, limit), None, self.integer)
         return self.from_bits_(self.shift_left_(size, power) if power else size)  # subnormal numbers are their bits
 
-    def leading(self, a: Paired) -> Expression:
+    def leading(self, a: FloatFloat) -> Expression:
         """The leading part, rounded."""
         return a.high if a.factor is None else self.mul_(a.high, a.factor)
 
 
-def low_of(a: Paired) -> Expression:
+def low_of(a: FloatFloat) -> Expression:
     if a.low is None:  # a choice among products and operands is neither exact nor of two words
-        raise Unpaired("a rule needs the second word of a number that has one")
+        raise NoFloatFloat("a rule needs the second word of a number that has one")
     return a.low
 
 

@@ -2,7 +2,7 @@
 
 A rounding in a term of a polynomial shows by the term's share of the result. So the first terms are sums of two numbers,
 and what follows is a single one: the sum is good to 2**-60 and more, in a few instructions more than a single number takes.
-The second level of shorter types takes more of all (pairs.py).
+The second level of shorter types takes more of all (double_double.py).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ogive.graph.expression import Expression
 from ogive.lowering.numerics.double_word import Arithmetic
-from ogive.lowering.numerics.elementary.pairs import Pair
+from ogive.lowering.numerics.elementary.double_double import Pair
 
 __all__ = [
     "Coefficient",

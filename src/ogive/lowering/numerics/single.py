@@ -17,15 +17,15 @@ from ogive.graph.expression import Expression, Format, depends_on_elements, node
 from ogive.lowering.numerics.bound import Bound
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import DoubleWord
+from ogive.lowering.numerics.float_float import FARTHEST
 from ogive.lowering.numerics.interval import Interval
-from ogive.lowering.numerics.paired import FARTHEST
 from ogive.lowering.numerics.precisions import SINGLE_FOR_BFLOAT16, SINGLE_FOR_FLOAT16
 from ogive.lowering.numerics.truths import both, either, except_where
 
-__all__ = ["Factors", "Short", "TooShort"]
+__all__ = ["Factors", "NoSingle", "SingleBounded"]
 
 
-class TooShort(Exception):
+class NoSingle(Exception):
     """Float32 has no rule for this, or its bound is too large."""
 
 
@@ -45,7 +45,7 @@ class Factors:
     rest: Expression | None = None
 
 
-class Short(Bounded):
+class SingleBounded(Bounded):
     """`Bounded` of float32, with the results of float16 or bfloat16 as its goal."""
 
     computes_in = Format.F32
@@ -80,7 +80,7 @@ class Short(Bounded):
     def wide(self, value: Fraction | float) -> DoubleWord:
         size = abs(float(value))
         if 0 < size < math.inf and not self.smallest_normal <= size < self.safe:
-            raise TooShort(f"{float(value)} is no normal number of float32")
+            raise NoSingle(f"{float(value)} is no normal number of float32")
         if 0 < size < self.working.least_bound:  # a number, which `number` would take for a bound
             high = self.rounded(Fraction(value))
             return DoubleWord(node(ops.CONSTANT, (), high, self.format), interval=Interval.around(high))

@@ -18,9 +18,9 @@ from ogive.backends.target import TARGETS, host_target
 from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.differentiation.partials import gate_slope, gelu_slope
 from ogive.graph.expression import Format, constant, formula_node, node, walk
+from ogive.lowering.float_float_results import FloatFloatReals, known_patterns
 from ogive.lowering.lower import lower
-from ogive.lowering.numerics.elementary.own_errors import PAIRED
-from ogive.lowering.numerics.elementary.paired_functions import (
+from ogive.lowering.numerics.elementary.float_float_functions import (
     ACOS,
     ACOSH,
     ASIN,
@@ -49,19 +49,19 @@ from ogive.lowering.numerics.elementary.paired_functions import (
     soft_sign,
     softplus_tail,
 )
-from ogive.lowering.numerics.interval import Interval
-from ogive.lowering.numerics.paired import (
+from ogive.lowering.numerics.elementary.own_errors import PAIRED
+from ogive.lowering.numerics.float_float import (
     FEW_POWERS,
     LARGEST_SHARE,
     LARGEST_SHARE_OF_FEW,
     LOST,
     MANY_POWERS,
-    Paired,
-    PairedArithmetic,
+    FloatFloat,
+    FloatFloatArithmetic,
+    NoFloatFloat,
     U,
-    Unpaired,
 )
-from ogive.lowering.paired_results import PairedReals, known_patterns
+from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.program import Program
 from ogive.runtime.kernels import first_level, make_ufunc
 from tests.assists import Evaluation
@@ -90,9 +90,9 @@ def run(results: list[Any], *operands: np.ndarray) -> list[np.ndarray]:
     return list(found) if len(results) > 1 else [found]
 
 
-def words(number: Paired, *operands: np.ndarray) -> list[np.ndarray]:
+def words(number: FloatFloat, *operands: np.ndarray) -> list[np.ndarray]:
     """The leading part, as one factor or two, the low word, the scale, and the bound beside it."""
-    m = PairedArithmetic()
+    m = FloatFloatArithmetic()
     one, zero = m.number(1.0), m.number(0.0)
     around = number.around
     running = zero if around is None else m.fma_(around.base, around.times, around.plus)
@@ -107,7 +107,7 @@ def words(number: Paired, *operands: np.ndarray) -> list[np.ndarray]:
     )
 
 
-def largest_error(number: Paired, x: np.ndarray, exact: list[Any], *, around: bool = False) -> tuple[float, float]:
+def largest_error(number: FloatFloat, x: np.ndarray, exact: list[Any], *, around: bool = False) -> tuple[float, float]:
     """The largest error relative to the leading part, and to the bound that runs beside it; shares are judged."""
     worst, beside = 0.0, 0.0
     for i, (high, factor, low, scale, running, doubt) in enumerate(zip(*words(number, x), strict=True)):
@@ -126,9 +126,9 @@ def largest_error(number: Paired, x: np.ndarray, exact: list[Any], *, around: bo
     return worst, beside
 
 
-def rule(name: str, *, of_product: bool = False, is_positive: bool = False, octave: int = MANY_POWERS) -> Paired:
+def rule(name: str, *, of_product: bool = False, is_positive: bool = False, octave: int = MANY_POWERS) -> FloatFloat:
     """A function of the operand, or of its third part, between -44 and 44."""
-    m = PairedArithmetic(octave=octave)
+    m = FloatFloatArithmetic(octave=octave)
     u = m.exactly(node("input", (), 0, Format.F32), Interval(2.0**-101 if is_positive else -44.0, 44.0))
     if of_product:
         u = m.multiply(u, m.constant(THIRD))
@@ -170,7 +170,7 @@ def test_a_rule_is_as_good_as_it_says_and_not_much_better(name: str, of_product:
 
 
 def test_roots_are_as_good_as_they_say() -> None:
-    m, x = PairedArithmetic(), np.abs(inputs(600)) + np.float32(2.0**-96)
+    m, x = FloatFloatArithmetic(), np.abs(inputs(600)) + np.float32(2.0**-96)
     one = m.exactly(node("input", (), 0, Format.F32), Interval(2.0**-97, 2.0**119))
     # The bound is of an estimate to 2**-14, one instruction of x86-64-v4. Other targets divide, which is 2**10 times as good.
     room = 64 if host_target().name == "x86-64-v4" else 64 * 2**10
@@ -196,7 +196,7 @@ def test_bounds_run_beside_what_is_zero_at_zero(name: str, octave: int, of_produ
 def test_parts_of_formulas_are_as_good_as_they_say(rule: Any) -> None:
     x, u = inputs(300), operand()
     formula = {mish_gate: formula_node("tanh", formula_node("log1p", formula_node("exp", u)))}
-    number = rule(PairedArithmetic(), PairedArithmetic().exactly(node("input", (), 0, Format.F32)))
+    number = rule(FloatFloatArithmetic(), FloatFloatArithmetic().exactly(node("input", (), 0, Format.F32)))
     worst, _ = largest_error(number, x, [exactly(formula[rule], arb(float(a))) for a in x])
     assert worst <= number.relative <= 64 * worst
 
@@ -206,7 +206,7 @@ def test_bounds_of_logarithms_run_beside_them(name: str) -> None:
     x = np.concatenate([abs(inputs(600)), np.float32([1, 0.99, 1.02, 0.6875, 1.375, 1e30, 3e38])]) + np.float32(
         2.0**-100
     )
-    m = PairedArithmetic(roundings=3 if name in ("log2", "log10") else 0)
+    m = FloatFloatArithmetic(roundings=3 if name in ("log2", "log10") else 0)
     u = m.exactly(node("input", (), 0, Format.F32))
     number = FUNCTIONS_IN_PAIRS[name](m, u, is_result=True, reaches_all=False)
     _, beside = largest_error(number, x, balls(name, x, of_product=False), around=True)
@@ -216,7 +216,7 @@ def test_bounds_of_logarithms_run_beside_them(name: str) -> None:
 @pytest.mark.parametrize("is_short", [False, True])
 @pytest.mark.parametrize("largest", [0.0, 63.9, -1.3, -63.9])
 def test_exponentials_of_rows_are_as_good_as_they_say(largest: float, is_short: bool) -> None:
-    m, x = PairedArithmetic(), np.minimum(inputs(600, 63.9), np.float32(largest))
+    m, x = FloatFloatArithmetic(), np.minimum(inputs(600, 63.9), np.float32(largest))
     if is_short:  # of which those far below the largest are known, too
         lowest = np.float32(largest) - np.float32(NOTHING_OF_ROW)
         x = np.concatenate([x, np.linspace(lowest, lowest + 50, 300, dtype=np.float32)]).clip(lowest)
@@ -272,7 +272,7 @@ def test_the_bounds_of_a_piecewise_polynomial(table: Piecewise) -> None:
     most = table.most * (1 - 1.5 / INTERVALS)
     x = np.concatenate([rng.uniform(0, most, 1500), 2.0 ** -rng.uniform(0, 100, 50), [0.0]]).astype(np.float32)
     x = np.maximum(x, np.float32(LEAST_OF_ACOSH if table is ACOSH else 0.0))
-    m = PairedArithmetic(roundings=0)
+    m = FloatFloatArithmetic(roundings=0)
     number = evaluated(m, table, m.exactly(node("input", (), 0, Format.F32)))
     formula = TABLES[table](operand())
     _, beside = largest_error(number, x, [exactly(formula, arb(float(a))) if a else None for a in x], around=True)
@@ -282,7 +282,7 @@ def test_the_bounds_of_a_piecewise_polynomial(table: Piecewise) -> None:
 @pytest.mark.parametrize("table", [ACOS, ATAN, NORMAL_GATE, NORMAL_TAIL, SOFTPLUS_TAIL])
 def test_operands_beyond_a_piecewise_polynomial_are_in_its_last_interval(table: Piecewise) -> None:
     x = np.float32([table.most, 18.0, 100.0, 1e30])
-    m = PairedArithmetic()
+    m = FloatFloatArithmetic()
     high, _, _, _, around, _ = words(evaluated(m, table, m.exactly(node("input", (), 0, Format.F32))), x)
     assert (around >= high).all()
     assert (high <= 2 * high[0]).all()
@@ -309,8 +309,8 @@ def test_what_is_decided_of_a_random_formula_is_right(seed: int) -> None:
     while not decided:
         root = drawn(source.randint(1, 4), source, KINDS)
         try:
-            result, undecided = PairedReals((SINGLE,), [root]).tested(root)
-        except Unpaired:
+            result, undecided = FloatFloatReals((SINGLE,), [root]).tested(root)
+        except NoFloatFloat:
             continue
         if undecided is None:
             continue
@@ -444,7 +444,7 @@ def test_formulas_are_the_patterns_that_have_rules() -> None:
             signature = next(s for s in op.signatures if {*s.inputs, *s.outputs} == {SINGLE})
             numbers = {p.name: 2.0 if p.is_required else p.default for p in op.numeric_parameters}
             program = op.program(signature, **numbers, **choice)
-            parts = PairedReals(program.inputs, program.source.formulas).parts.values()
+            parts = FloatFloatReals(program.inputs, program.source.formulas).parts.values()
             assert rule in {named(part.rule) for part in parts if part}, (formula, choice)
             assert program.first_levels, (formula, choice)
     assert {rule for rule, *_ in OF_PARTS} == {named(rule) for _, rule in known_patterns()}
@@ -481,11 +481,11 @@ def test_infinite_results_of_exp_are_decided_in_pairs() -> None:
 
 
 def test_numbers_that_have_no_rule_are_refused() -> None:
-    m = PairedArithmetic()
+    m = FloatFloatArithmetic()
     x = m.exactly(node("input", (), 0, Format.F32))
-    with pytest.raises(Unpaired, match="a constant far from 1"):
+    with pytest.raises(NoFloatFloat, match="a constant far from 1"):
         m.constant(1e30)
-    with pytest.raises(Unpaired, match="a quotient by a number that may be small or large"):
+    with pytest.raises(NoFloatFloat, match="a quotient by a number that may be small or large"):
         m.reciprocal(x)
 
 
