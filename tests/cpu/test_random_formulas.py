@@ -104,6 +104,8 @@ BEYOND = {
     "logarithm": lambda x: f.minimum(f.asinh(f.exp(x)), 1e300),
     "logarithm of a power": lambda x: f.minimum(f.asinh(1 / f.power(x, x * 0.5)), 3e38),
     "angle": lambda x: f.maximum(f.sin(x * x), x - x),
+    "beside a limit": lambda x: f.log(f.erf(f.exp(abs(x)))),
+    "less a limit": lambda x: f.tanh(f.exp(abs(x)) * x) - 1,
 }
 
 

@@ -139,3 +139,14 @@ def test_powers_of_what_may_be_one_are_not_known_to_be_no_number():
         _, is_decided = by_magnitude(op.formula()[0], {0: x}, {}, ELEMENT_TYPES["float64"])
         assert not is_decided.any()
         assert op(np.repeat(x, 8)).tolist() == np.repeat(expected, 8).tolist()
+
+
+def test_what_is_beside_a_limit_is_not_the_limit():
+    """tanh of what has no logarithm of its own is less than 1, however near: so one less has a sign."""
+    x = np.array([800.0, 2551.0, 1e5])
+    op = ogive.operator(lambda x: np.tanh(np.exp(x) * x) - 1)
+    found, is_decided = by_magnitude(op.formula()[0], {0: x}, {}, ELEMENT_TYPES["float64"])
+    assert (~is_decided | np.signbit(found)).all()
+    found = op(np.tile(x, 8))
+    assert not found.any()
+    assert np.signbit(found).all()

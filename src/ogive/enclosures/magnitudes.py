@@ -402,7 +402,7 @@ def _beside(value: float, apart: Callable[[Array], Array], otherwise: Rule) -> R
     """A function that comes near to a number where its operand is large (or small): by so much at most."""
 
     def function(u: Rough) -> Rough:
-        distance = np.maximum(apart(u.low), apart(u.high))
+        distance = np.maximum(np.maximum(apart(u.low), apart(u.high)), -MOST)  # -inf would be exactly the number
         found = otherwise(u)
         return found._replace(
             near=np.where(distance < -2, value, math.nan), apart=np.where(distance < -2, distance, math.inf)

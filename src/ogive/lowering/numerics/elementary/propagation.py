@@ -468,12 +468,15 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
     exactly = _exactly_at_points(m, function.name, u) if m.follows_exactness else at_zero
     if exactly is not None and result.low is not None and function.name in ("erfc", "normal_tail"):
         result = replace(result, low=m.select_(exactly, m.number(0.0), result.low))  # the rule is off by a last bit
-    limit_is_exact = _exactly_at_infinities(m, function.name, u, result) if m.follows_exactness else None
-    if limit_is_exact is not None:
-        rest = None if result.low is None else m.select_(limit_is_exact, m.number(0.0), result.low)
+    is_limit = _is_limit(m, function.name, u, result) if m.follows_exactness else None
+    if is_limit is not None:
+        rest = None if result.low is None else m.select_(is_limit, m.number(0.0), result.low)
         result = replace(result, low=rest)
-        exactly = either(exactly, limit_is_exact)
-        doubt = either(operand.error.doubt, except_where(doubt, limit_is_exact))
+        known = both(is_limit, _where_infinite(m, operand, u))
+        exactly = either(exactly, known)
+        if m.knows_infinities:  # what has overflowed is next to a limit that is not zero
+            known = either(known, both(is_limit, m.not_(m.equal_(result.high, m.number(0.0))))) or known
+        doubt = either(operand.error.doubt, except_where(doubt, known))
     made = Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign, exactly, beyond)
     if m.follows_vast:
         made = _beyond_range(m, function, made, u, saturated if is_vast else None)
@@ -503,16 +506,19 @@ def _value_at_zero(name: str) -> float | None:
 EXACT_AT_INFINITIES = frozenset({"tanh", "logistic", "erf", "erfc", "normal_tail", "exp", "exp2", "expm1"})
 
 
-def _exactly_at_infinities(m: Bounded, name: str, u: DoubleWord, result: DoubleWord) -> Expression | None:
-    """The condition that the result is the limit of the function at an infinity, which the operand is exactly.
-
-    With powers of two kept apart no number becomes infinite that is not, but in doubt.
-    """
-    where: Expression | None = m.always if m.of_doubles and m.is_long else ties.exactness(u)
-    if name not in EXACT_AT_INFINITIES or where is None or u.interval.within(-sys.float_info.max, sys.float_info.max):
+def _is_limit(m: Bounded, name: str, u: DoubleWord, result: DoubleWord) -> Expression | None:
+    """The condition that the result is the function's finite limit at an infinity, which the operand is, or has become."""
+    is_known = m.knows_infinities or ties.exactness(u) is not None
+    if name not in EXACT_AT_INFINITIES or not is_known or u.interval.within(-sys.float_info.max, sys.float_info.max):
         return None
-    is_infinite = both(m.equal_(m.abs_(u.high), m.number(math.inf)), m.is_finite_(result.high))
-    return both(where, is_infinite)
+    return both(m.equal_(m.abs_(u.high), m.number(math.inf)), m.is_finite_(result.high))
+
+
+def _where_infinite(m: Bounded, operand: DoubleWord, u: DoubleWord) -> Expression:
+    """The condition that an operand is exactly the infinity that it is without the power of two beside it."""
+    if m.knows_infinities:
+        return m.is_infinity(operand) or nowhere()
+    return ties.exactness(u) or nowhere()
 
 
 def _exactly_at_points(m: Bounded, name: str, u: DoubleWord) -> Expression | None:
