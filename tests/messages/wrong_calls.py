@@ -38,6 +38,15 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "glu: rounding is 'body'; allowed: 'once', 'gate'",
         ),
         (
+            "a gate that rounds first, in a gradient",
+            'ogive.vjp(ogive.swiglu)(X, X, X, rounding="gate")',
+            "ArgumentError",
+            (
+                "swiglu_vjp: there is no parameter 'rounding'; allowed: alpha, out, where, casting, order, dtype, subok, signature. "
+                "Calls of gated units on arrays take it, such as ogive.swiglu(a, b, rounding='gate'); formulas and gradients round once"
+            ),
+        ),
+        (
             "a gate that rounds first, inside a formula",
             'ogive.operator(lambda a, b: ogive.swiglu(a, b, rounding="gate"))',
             "ParameterError",

@@ -277,6 +277,8 @@ def parameter_here(operator: str, theirs: str) -> str:
         return {"threshold": _THRESHOLD, "mean": _MEAN}.get(operator, "")
     if theirs == "inplace":
         return "Write out=x to compute in place"
+    if theirs == "rounding":
+        return "Calls of gated units on arrays take it, such as ogive.swiglu(a, b, rounding='gate'); formulas and gradients round once"
     in_papers = _OF_PAPERS.get((operator, theirs))
     if in_papers is not None:
         return f"Write {in_papers} for the {theirs} of papers"
