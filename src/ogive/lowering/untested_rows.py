@@ -1,4 +1,4 @@
-"""Rows without a rounding test: of choices, of float64, and, in fast_rows.py, of the fast contract."""
+"""Rows without a rounding test: those that only choose, those that enclosures decide, and, in fast_rows.py, the fast contract."""
 
 from __future__ import annotations
 
