@@ -324,7 +324,7 @@ def test_packs_are_put_into_a_wheel(tmp_path):
 
 def test_a_wheel_of_other_sources_is_refused(tmp_path):
     with pytest.raises(
-        OgiveError, match=r"was built from other sources: program\.py\. Run this command with the sources"
+        OgiveError, match=r"was built from other sources: lowering/program\.py\. Run this command with the sources"
     ):
         build_wheel_kernels.add_to_wheel(wheel(tmp_path, b"#"), tmp_path / "dist", {})
 
