@@ -31,9 +31,8 @@ from derived_tables import write_or_compare
 from flint import arb, arb_series
 
 from ogive.graph.expression import Format
-from ogive.lowering.numerics import float_float as single_pairs
-from ogive.lowering.numerics.elementary import double_double, fast
-from ogive.lowering.numerics.elementary import float_float_functions as paired
+from ogive.lowering.numerics import float_float
+from ogive.lowering.numerics.elementary import double_double, fast, float_float_functions
 from ogive.lowering.numerics.elementary.derived_numbers import FAST, POLYNOMIALS, QUOTIENTS, TABLES, TWO_OVER_PI, WORDS
 from ogive.lowering.numerics.elementary.error_function import ERFC_SHORT, erfc_numbers, of_error_function
 from ogive.lowering.numerics.machine import LONG
@@ -1045,27 +1044,27 @@ def in_words() -> dict[str, float]:
 # ---- pairs of float32 (float_float_functions.py): relative to the power that the table has
 
 
-def largest_rest(of_two_words: bool, window: paired.Window) -> float:
+def largest_rest(of_two_words: bool, window: float_float_functions.Window) -> float:
     """The parts that a step, n times, and a power lack, and the low word of the operand: two units at most."""
-    among = paired.POWERS[window.octave]
+    among = float_float_functions.POWERS[window.octave]
     most = window.largest * abs(among.step_lacks) + max(map(abs, among.of_table("POWERS_LACK"))) + 2.0**-34
     return most + 2 * SINGLE_UNIT * window.largest * among.step if of_two_words else most
 
 
-def float_float_reduced(window: paired.Window) -> float:
+def float_float_reduced(window: float_float_functions.Window) -> float:
     """How far reduced operands lie: the reciprocal of a step is rounded, and so is n."""
-    return (0.5 + window.largest * SINGLE_UNIT + 2.0**-20) * paired.POWERS[window.octave].step
+    return (0.5 + window.largest * SINGLE_UNIT + 2.0**-20) * float_float_functions.POWERS[window.octave].step
 
 
 def half_unit(value: float) -> float:
-    return single_pairs.half_unit(value * (1 + 2.0**-20))
+    return float_float.half_unit(value * (1 + 2.0**-20))
 
 
 def float_float_series(octave: int, reach: float, per_operand: bool = False) -> float:
     """The rest that the polynomial leaves of ``exp(r) - 1 - r``; relative to r if it is to be."""
 
     def difference(r: Any) -> Any:
-        rest = at(paired.POWERS[octave].coefficients, r) - series(after(2, factorial), r, 0.3)
+        rest = at(float_float_functions.POWERS[octave].coefficients, r) - series(after(2, factorial), r, 0.3)
         return rest * r if per_operand else rest * r * r
 
     return largest(difference, -reach, reach)
@@ -1073,7 +1072,7 @@ def float_float_series(octave: int, reach: float, per_operand: bool = False) -> 
 
 def float_float_polynomial(octave: int, reach: float) -> float:
     """The rounding errors of the polynomial."""
-    *others, inner = paired.POWERS[octave].coefficients
+    *others, inner = float_float_functions.POWERS[octave].coefficients
     error = 0.0
     for coefficient in reversed(others):
         inner = coefficient + inner * reach
@@ -1081,15 +1080,15 @@ def float_float_polynomial(octave: int, reach: float) -> float:
     return error
 
 
-def rest_rounded(of_two_words: bool, window: paired.Window) -> float:
+def rest_rounded(of_two_words: bool, window: float_float_functions.Window) -> float:
     """Constants in one word, n times; a table in one word; one FMA, and a sum."""
-    among = paired.POWERS[window.octave]
+    among = float_float_functions.POWERS[window.octave]
     lacking = float(abs(arb(2).log() / among.count - arb(among.step) - arb(among.step_lacks)).upper())
     rest = largest_rest(of_two_words, window)
     return window.largest * lacking + 2 * half_unit(2.0**-24) + half_unit(rest) * (2 if of_two_words else 1)
 
 
-def exp_float_float(of_two_words: bool, window: paired.Window) -> float:
+def exp_float_float(of_two_words: bool, window: float_float_functions.Window) -> float:
     """``T (1 + r + q)``. The error of a rest of one word counts ``1 + r`` times, and what the series in it lacks is small."""
     rest, r = largest_rest(of_two_words, window), float_float_reduced(window)
     error = rest_rounded(of_two_words, window) * (1 + r) + rest**2
@@ -1109,22 +1108,24 @@ def exp_float_float(of_two_words: bool, window: paired.Window) -> float:
             + float_float_polynomial(window.octave, r) * r * r
         )
         error += half_unit(r * 0.51 + rest) * r + half_unit(q)
-    underflow: float = 8 * single_pairs.SMALLEST * 2.0 ** (window.before / window.octave + window.halved)
+    underflow: float = 8 * float_float.SMALLEST * 2.0 ** (window.before / window.octave + window.halved)
     # The low word is no smaller a part of T, and what the FMA of the leading part lost has one rounding.
     return error + SINGLE_UNIT * (q + SINGLE_UNIT) + SINGLE_UNIT**2 + underflow
 
 
 def exp_of_row() -> float:
     """`exponential_of_row`: ``T (1 + w + q) + high rest``, where w is ``r + r**2 / 2`` rounded, and q has what that loses."""
-    steps = paired.LARGEST_OF_ROW * paired.STEPS + 1
-    r = (0.5 + steps * SINGLE_UNIT + 2.0**-20) * paired.STEP
-    rest = steps * abs(paired.STEP_LACKS) + max(map(abs, TABLES["POWERS_LACK"])) + 2.0**-34
-    lacking = float(abs(arb(2).log() / 32 - arb(paired.STEP) - arb(paired.STEP_LACKS)).upper())
+    steps = float_float_functions.LARGEST_OF_ROW * float_float_functions.STEPS + 1
+    r = (0.5 + steps * SINGLE_UNIT + 2.0**-20) * float_float_functions.STEP
+    rest = steps * abs(float_float_functions.STEP_LACKS) + max(map(abs, TABLES["POWERS_LACK"])) + 2.0**-34
+    lacking = float(
+        abs(arb(2).log() / 32 - arb(float_float_functions.STEP) - arb(float_float_functions.STEP_LACKS)).upper()
+    )
     error = steps * lacking + 2 * half_unit(2.0**-24) + half_unit(rest)  # of the rest
-    numbers = (paired.THIRD, paired.TWELFTH, paired.SIXTIETH)
+    numbers = (float_float_functions.THIRD, float_float_functions.TWELFTH, float_float_functions.SIXTIETH)
     error += largest(lambda z: (at(numbers, z) / 2 - series(after(3, factorial), z, 0.3)) * z * z * z, -r, r)
-    inner = paired.TWELFTH + r * paired.SIXTIETH
-    polynomial = paired.THIRD + r * inner
+    inner = float_float_functions.TWELFTH + r * float_float_functions.SIXTIETH
+    polynomial = float_float_functions.THIRD + r * inner
     error += (half_unit(inner) * r + half_unit(polynomial) + 2 * SINGLE_UNIT * polynomial) * r**3 / 2
     lost = half_unit(r * (1 + r))
     q = polynomial * r**3 / 2 * (1 + 2.0**-20) + lost
@@ -1137,19 +1138,19 @@ def exp_of_row() -> float:
 
 def expm1_float_float_near_zero(octave: int) -> float:
     """Where n is zero: relative to r. A low word of the operand is all of the rest; low words are rounded some times more."""
-    window = paired.POWERS[octave].window(paired.USUAL)
+    window = float_float_functions.POWERS[octave].window(float_float_functions.USUAL)
     r, lowest = float_float_reduced(window) * (1 + 2.0**-20), 2 * SINGLE_UNIT
     of_polynomial = float_float_series(octave, r, per_operand=True) + float_float_polynomial(octave, r) * r
     low = 0.51 * r + lowest
     of_one = SINGLE_UNIT * 0.51 * r
     of_two = SINGLE_UNIT * (r * 1.02 + 0.51 * r) + SINGLE_UNIT * lowest
-    return of_polynomial + max(of_one, of_two) + SINGLE_UNIT * low * (1 + paired.COVERED)
+    return of_polynomial + max(of_one, of_two) + SINGLE_UNIT * low * (1 + float_float_functions.COVERED)
 
 
 def expm1_float_float(octave: int) -> float:
     """Where n is not zero T is no more than so many times as large as the leading part of the result."""
-    among = paired.POWERS[octave]
-    smallest = (0.5 - among.window(paired.USUAL).largest * SINGLE_UNIT - 2.0**-20) * among.step
+    among = float_float_functions.POWERS[octave]
+    smallest = (0.5 - among.window(float_float_functions.USUAL).largest * SINGLE_UNIT - 2.0**-20) * among.step
     for n in (-1, 1):
         power = 2.0 ** (n / among.count)
         size = abs(math.expm1(n * smallest)) - power * among.share
@@ -1159,22 +1160,28 @@ def expm1_float_float(octave: int) -> float:
 
 def sinh_float_float_near_zero() -> float:
     """``w + w**3 (1/6 + w**2 / 120)``, relative to w: the rest of the series, and roundings of the polynomial and three products."""
-    most, numbers = paired.LEAST_OF_SINH**2, (paired.SIXTH, paired.HUNDRED_TWENTIETH)
+    most, numbers = (
+        float_float_functions.LEAST_OF_SINH**2,
+        (float_float_functions.SIXTH, float_float_functions.HUNDRED_TWENTIETH),
+    )
     rest = largest(lambda z: (at(numbers, z) - series(lambda k: factorial(2 * k + 3), z, 0.01)) * z, 0.0, most)
     size = numbers[0] + most * numbers[1]
     return rest + most * (half_unit(size) + 3 * SINGLE_UNIT * size)
 
 
 def in_single_pairs() -> dict[str, float]:
-    windows = {"": paired.USUAL, "wide ": paired.WIDE}
+    windows = {"": float_float_functions.USUAL, "wide ": float_float_functions.WIDE}
     words = {"exp": False, "exp of two words": True}
     found = {}
-    for octave, among in paired.POWERS.items():
+    for octave, among in float_float_functions.POWERS.items():
         for wide, name in ((wide, name) for wide in windows for name in words):
             window, two = windows[wide], words[name]
-            found[wide + name + paired.of_powers(octave)] = exp_float_float(two, among.window(window))
-        found["expm1 near zero" + paired.of_powers(octave)] = expm1_float_float(octave)
-    found |= {"exp of rows": exp_of_row(), "exp of rows of 16 bits": exp_float_float(False, paired.OF_SHORT_ROWS)}
+            found[wide + name + float_float_functions.of_powers(octave)] = exp_float_float(two, among.window(window))
+        found["expm1 near zero" + float_float_functions.of_powers(octave)] = expm1_float_float(octave)
+    found |= {
+        "exp of rows": exp_of_row(),
+        "exp of rows of 16 bits": exp_float_float(False, float_float_functions.OF_SHORT_ROWS),
+    }
     return {**found, "sinh near zero": sinh_float_float_near_zero()}
 
 

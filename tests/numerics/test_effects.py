@@ -16,7 +16,7 @@ from ogive.enclosures import enclosure
 from ogive.enclosures.enclosure import Beside, Value, of_ball, of_number
 from ogive.graph import operations as ops
 from ogive.graph.expression import STORAGE, Expression, Format, node
-from ogive.lowering.numerics import double_word, paired
+from ogive.lowering.numerics import double_word, float_float
 from ogive.lowering.numerics.bound import Beyond, Bound
 from ogive.lowering.numerics.bounded import Bounded, exact_operand
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
@@ -71,9 +71,9 @@ def test_a_field_that_no_row_lists_is_refused(name: str) -> None:
 
 
 def test_every_row_lists_every_field() -> None:
-    for table in (paired.EFFECTS, double_word.EFFECTS, enclosure.EFFECTS):
+    for table in (float_float.EFFECTS, double_word.EFFECTS, enclosure.EFFECTS):
         complete(table)
-    negated = paired.EFFECTS["negate"][FloatFloat]
+    negated = float_float.EFFECTS["negate"][FloatFloat]
     with pytest.raises(UnlistedField, match=r"negate: each field of FloatFloat has one effect; wrong are \['turn'\]"):
         complete({"negate": {FloatFloat: replace(negated, made=negated.made.replace("turn", ""))}})
     with pytest.raises(UnlistedField, match="two of one field"):

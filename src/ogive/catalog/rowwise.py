@@ -70,7 +70,7 @@ def entmax15(x: Any) -> Any:
     Rows that hold NaN or inf, and rows of -inf alone, give NaN. In other rows -inf gives 0.
 
     >>> entmax15([1.0, 1.5, -2.0])
-    array([0.32600737, 0.67399263, 0.        ])
+    array([0.32600736, 0.67399264, 0.        ])
 
     Source: Peters, Niculae and Martins, Sparse Sequence-to-Sequence Models (2019); the package entmax.
     """
