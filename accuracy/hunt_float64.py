@@ -1,6 +1,6 @@
 """Hunt for float64 results that are not the nearest number: writes accuracy/float64.json.
 
-    python accuracy/hunt_float64.py [--count 1000000] [--only NAME ...]
+    python -m accuracy.hunt_float64 [--count 1000000] [--only NAME ...]
 
 Each row is an operator of elements, one of its derivatives (a name with ') or a formula of tests/textbooks.py. Its inputs
 are hunted: the neighbours of zeros of the function and of its derivative, of small numbers and of powers of two, exponents
