@@ -59,6 +59,17 @@ def test_every_normalisation_has_cases():
     assert len(CASES) >= 40
 
 
+@pytest.mark.parametrize("size", [2.0**-500, 2.0**-1040, 2.0**500, 2.0**1020])
+def test_results_of_a_shorter_type_than_the_rows_have(size):
+    """Powers of two that the repair keeps beside numbers of float64 are in the results of float32."""
+    x, scale = np.array([[1.0, -3.0, 0.5, 2.0]]) * size, np.float32([1.5, 2.5, -0.5, 1.0])
+    with np.errstate(all="ignore"):
+        expected = (x / size * np.float64(scale) / np.sqrt(np.mean((x / size) ** 2) + 1e-5 / size / size)).astype("f4")
+    (found,) = run("RMSNormalization", 23, [x, scale], {"stash_type": 11})
+    assert found.dtype == np.float32
+    np.testing.assert_array_max_ulp(found, expected, 1)
+
+
 @pytest.mark.matrix(share=5)
 @pytest.mark.parametrize("one", CASES, ids=lambda one: one.label)
 def test_the_text_of_the_standard(one):

@@ -394,7 +394,7 @@ class DoubleRows(TestedRows):
         if storage is not Format.F64:
             return super()._tested_float(root, storage)
         m = self.m
-        number = m.renormalised(self._result(root))
+        number = m.renormalised(self._scaled_result(root))
         error, exponent = number.error, number.exponent
         if not error.is_known:
             return m.single(number), m.always
@@ -424,6 +424,10 @@ class DoubleRows(TestedRows):
         return value, self._open(error, differing)
 
     def _result(self, root: Expression) -> DoubleWord:
+        """The number of a root whose results are of a shorter type, with its power of two multiplied in."""
+        return self.m.unscaled_result(self._scaled_result(root))
+
+    def _scaled_result(self, root: Expression) -> DoubleWord:
         """The number of a root: that a sum overflows is no doubt of a result."""
         m = self.m
         if root.operation not in (ops.ADD, ops.SUBTRACT) or not m.is_own or self._is_of_row(root):
