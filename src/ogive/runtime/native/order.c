@@ -1,4 +1,4 @@
-/* The order in which everything goes through a graph (ogive.walking). */
+/* The order in which everything goes through a graph (ogive.graph.walking). */
 #include "native.h"
 
 #include <stdlib.h>
