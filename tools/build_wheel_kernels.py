@@ -82,11 +82,11 @@ def later_kernels(formulas: Iterable[Formula]) -> dict[str, int]:
             with np.errstate(all="ignore"):
                 ufunc(np.arange(1 << 16, dtype=np.uint16).view(formula.inputs[0].numpy))
             after = kernel_of(formula).counts
-            elements, retried, repaired, asked = (b - a for a, b in zip(before[:4], after[:4], strict=True))
+            elements, retried, repaired = (b - a for a, b in zip(before[:3], after[:3], strict=True))
             assert elements == 1 << 16
             levels = len(first_level(formula.program, host_target()).later)
-            # The first undecided elements skip the retry, and with it what it would have decided; a few skip the repair too.
-            found[formula.identity] = levels if repaired or asked else int(retried > 0)
+            # The first undecided elements skip the retry, and with it what it would have decided.
+            found[formula.identity] = levels if repaired else int(retried > 0)
     return found
 
 
