@@ -10,6 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from website.boxes import can_compile
 from website.build import build
 
 if __name__ == "__main__":
@@ -17,4 +18,9 @@ if __name__ == "__main__":
     parser.add_argument("folder", nargs="?", type=Path, default=Path("build/site"), help="where to write it")
     parser.add_argument("--only", nargs="*", metavar="OPERATOR", help="operator pages to write; all without this")
     arguments = parser.parse_args()
+    if not can_compile():
+        print(
+            "The pages get no input boxes: clang or its linker lld is not installed (Debian: clang, lld)",
+            file=sys.stderr,
+        )
     sys.exit(build(arguments.folder, arguments.only))

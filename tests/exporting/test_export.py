@@ -96,6 +96,7 @@ def test_names_and_types():
     assert names(ogive.relu, name="my relu") == ["my_relu"]
     assert "#ifndef MY_RELU_H" in ogive.export(ogive.relu, name="my relu").header
     bound = ogive.export(ogive.celu.bind(alpha=1.5))
+    assert "Here alpha = 1.5." in bound.header
     assert "size_t begin, size_t end);" in bound.header
 
 

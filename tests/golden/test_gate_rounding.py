@@ -1,5 +1,7 @@
 """The places where a gated unit rounds, and the judge that names the one which a kernel follows."""
 
+import pickle
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -72,6 +74,11 @@ def test_operators_and_golden_data_round_there(name):
         assert not np.array_equal(operator(a, b, rounding="gate"), operator(a, b))
 
 
+def test_a_function_that_rounds_there_is_pickled():
+    bound = ogive.swiglu.bind(alpha=1.5, rounding="gate")
+    assert pickle.loads(pickle.dumps(bound)) is bound
+
+
 def test_golden_data_of_a_rounding_say_so():
     golden = ogive.vectors("geglu", "float8_e4m3fn", rounding="body")
     assert golden.manifest["rounding"] == "body"
@@ -99,5 +106,10 @@ def test_wrong_calls():
         ogive.swiglu(x, x, rounding=1)
     with pytest.raises(ParameterError, match="glu: rounding is 'gate' inside a formula, which is rounded once"):
         ogive.operator(lambda a, b: ogive.glu(a, b, rounding="gate"))
+    with pytest.raises(
+        ParameterError,
+        match="ogive.export: swiglu is bound with rounding='gate'; allowed: 'once', which functions in C",
+    ):
+        ogive.export(ogive.swiglu.bind(rounding="gate"))
     with pytest.raises(DTypeError, match="a is an array of float16, and b of float32; allowed: two arrays of one"):
         gated("glu", x, np.float32([1.0]))

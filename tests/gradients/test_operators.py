@@ -139,6 +139,22 @@ def test_the_name_of_the_gradient_is_free():
             ),
         ),
         (
+            lambda: ogive.vjp(ogive.celu.bind(alpha=1.5)),
+            ArgumentError,
+            (
+                "ogive.vjp: operator is the function celu(alpha=1.5); allowed: an operator. "
+                "Take celu itself, and say alpha=1.5 in the call of the result"
+            ),
+        ),
+        (
+            lambda: ogive.grad(ogive.swiglu.bind(rounding="gate")),
+            ArgumentError,
+            (
+                "ogive.grad: operator is the function swiglu(alpha=1.0, rounding='gate'); allowed: an operator. "
+                "Take swiglu itself, and say alpha=1.0 in the call of the result; formulas and gradients round once"
+            ),
+        ),
+        (
             lambda: ogive.grad(ogive.celu, "beta"),
             ArgumentError,
             "ogive.grad: wrt is 'beta', for celu; allowed: 'x', 'alpha', or the position of a tensor",
@@ -183,7 +199,18 @@ def test_the_name_of_the_gradient_is_free():
             ),
         ),
     ],
-    ids=["no operator", "no argument", "no position", "a choice", "truth values", "of truths", "integers", "rows"],
+    ids=[
+        "no operator",
+        "bound",
+        "bound, with a rounding",
+        "no argument",
+        "no position",
+        "a choice",
+        "truth values",
+        "of truths",
+        "integers",
+        "rows",
+    ],
 )
 def test_refusals(call, kind, text):
     with pytest.raises(kind) as caught:

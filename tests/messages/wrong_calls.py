@@ -140,7 +140,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "complex numbers",
             "ogive.celu(X + 1j)",
             "DTypeError",
-            "celu: x has dtype complex64; allowed: float16, float32, float64, bfloat16. Convert it first: x.astype(...)",
+            "celu: x has dtype complex64; allowed: float16, float32, float64, bfloat16. Convert it first: x.astype(...). It drops the imaginary part",
         ),
         (
             "dates",
@@ -332,7 +332,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "integers for rows",
             "ogive.softmax(X.astype(complex))",
             "DTypeError",
-            "softmax: x has dtype complex128; allowed: float16, float32, float64, bfloat16. Convert it first: x.astype(...)",
+            "softmax: x has dtype complex128; allowed: float16, float32, float64, bfloat16. Convert it first: x.astype(...). It drops the imaginary part",
         ),
         (
             "a misspelt keyword of rows",

@@ -66,6 +66,7 @@ class OfHalves(Operator):
                 f"{self.name}({shown})",
                 lambda kind: steps_of(self.base.name, rounding, kind, values, self.accuracy),
             )
+            made.__dict__["ogive_binding"] = (self, (*values.items(), ("rounding", rounding)))
             found = self._in_steps.setdefault(key, made)
         return found
 

@@ -13,7 +13,8 @@ from ogive.common.contracts import CONTRACTS
 from ogive.errors import ParameterError, message
 from ogive.exporting.building import Sizes
 from ogive.exporting.exported import FORMS, Exported, export
-from ogive.exporting.sources import CalledOperator, bound_of
+from ogive.exporting.sources import CalledOperator
+from ogive.operators.operator import bound_of
 
 __all__ = ["command", "snippet"]
 

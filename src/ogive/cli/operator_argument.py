@@ -11,11 +11,10 @@ from types import ModuleType
 from typing import Any
 
 import click
-import numpy as np
 from click.shell_completion import CompletionItem
 
 from ogive.errors import OgiveError, described
-from ogive.operators.operator import Operator
+from ogive.operators.operator import Operator, bound_of
 
 __all__ = ["ROUNDING", "ROUNDINGS", "OperatorName", "find", "find_with_name", "own"]
 
@@ -82,26 +81,15 @@ def own(text: str) -> tuple[Operator, dict[str, Any]]:
         try:
             found = getattr(found, part)
         except AttributeError:
-            known = [key for key, value in vars(module).items() if _bound(value) is not None]
+            known = [key for key, value in vars(module).items() if bound_of(value) is not None]
             hint = f"allowed: {', '.join(known)}" if known else "allowed: a name of an operator, and it has none"
             raise click.UsageError(f"{place} has no {name!r}; {hint}") from None
-    bound = _bound(found)
+    bound = bound_of(found)
     if bound is None:
         what = f"{text} is {described(found)}, not an operator"
         way_out = "Put @ogive.operator before the function" if callable(found) else "Name an operator of the module"
         raise click.UsageError(f"{what}. {way_out}")
     return bound
-
-
-def _bound(found: Any) -> tuple[Operator, dict[str, Any]] | None:
-    """An operator without values, or the one that a ufunc is bound from with its values; None for other objects."""
-    if isinstance(found, Operator):
-        return found, {}
-    if isinstance(found, np.ufunc):
-        binding = getattr(found, "__dict__", {}).get("ogive_binding")
-        if binding is not None:
-            return binding[0], dict(binding[1])
-    return None
 
 
 def _module(place: str) -> ModuleType:

@@ -13,7 +13,8 @@ from ogive.errors import ArgumentError, ParameterError, described, message, nami
 from ogive.exporting import building
 from ogive.exporting.c_source import common_files, source_text
 from ogive.exporting.interface import Interface, identifiers
-from ogive.exporting.sources import CalledOperator, ExportSource, bound_of, source_of_operator
+from ogive.exporting.sources import CalledOperator, ExportSource, source_of_operator
+from ogive.operators.operator import bound_of
 
 if TYPE_CHECKING:
     from ogive.exporting.tables import Table
@@ -238,6 +239,9 @@ def with_accuracy(what: Any, accuracy: str | None, *, in_float: bool) -> Any:
         what_is = f"accuracy is {accuracy!r}, and what is {described(what)}"
         raise ParameterError(message("ogive.export", what_is, "operators with accuracy"))
     op, values = found
+    if "rounding" in values:
+        what_is = f"{op.name} is bound with rounding={values['rounding']!r}"
+        raise ParameterError(message("ogive.export", what_is, "'once', which functions in C have"))
     contract = accuracy or op.accuracy
     if contract == "fast" and in_float:
         contract = IN_FLOAT

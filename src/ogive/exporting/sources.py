@@ -26,7 +26,6 @@ __all__ = [
     "ROWS",
     "CalledOperator",
     "ExportSource",
-    "bound_of",
     "elements",
     "fnv",
     "source_of_operator",
@@ -138,14 +137,6 @@ class CalledOperator(NamedTuple):
     name: str
 
 
-def bound_of(what: Any) -> tuple[Operator, dict[str, Any]] | None:
-    """An operator without values, or the one that a ufunc is bound from with its values; None for other objects."""
-    if isinstance(what, Operator):
-        return what, {}
-    binding = getattr(what, "__dict__", {}).get("ogive_binding") if isinstance(what, np.ufunc) else None
-    return None if binding is None else (binding[0], dict(binding[1]))
-
-
 def with_choices(op: Operator, choices: Mapping[str, Any] | None) -> dict[str, Any]:
     """The parameters that select a formula; others raise ArgumentError."""
     selecting = {p.name for p in op.parameters if p.choices}
@@ -189,6 +180,8 @@ def source_of_operator(
     called = [shown or op.base.name, *([] if op.accuracy == "exact" else ["fast"])]
     (name,) = identifiers([name or "_".join(["ogive", *called, *own, *_words(op, signature)])])
     title = (op.function.__doc__ or op.name).strip().splitlines()[0]
+    if bound and numbers:  # the function has no parameters in C: the header says which values are in it
+        title += f" Here {', '.join(f'{name} = {value!r}' for name, value in numbers.items())}."
     if op.accuracy == IN_FLOAT and (op.is_row_wise or len(signature.outputs) > 1):
         what = f"{op.base.name} {'takes rows' if op.is_row_wise else 'has several results'}"
         allowed = "operators of elements with one result, with accuracy fast"

@@ -18,11 +18,11 @@ from ogive.common.dtypes import ELEMENT_TYPES, FLOATS_OF_8_BITS, ElementType
 from ogive.common.forking import cached_property
 from ogive.errors import ArgumentError, DTypeError, OgiveError, ParameterError, UnsupportedError, described, message
 from ogive.exporting.interface import C_TYPES, identifiers
-from ogive.exporting.sources import CalledOperator, bound_of, fnv, with_choices
+from ogive.exporting.sources import CalledOperator, fnv, with_choices
 from ogive.golden.inputs import every
 from ogive.golden.quantised import QUANTISED, checked, of_quantised
 from ogive.golden.specification import Specification, of_operator
-from ogive.operators.operator import Operator
+from ogive.operators.operator import Operator, bound_of
 
 __all__ = ["TABLE_TYPES", "Table", "table_files", "table_header", "table_of"]
 

@@ -38,7 +38,8 @@ def checked(subject: str, kind: ElementType, tensor: str, scale: Any, zero_point
     name = f"{tensor}_scale"
     if scale is None:
         allowed = "a positive number: numbers are (q - zero_point) * scale"
-        raise ParameterError(message(subject, f"{kind.name} needs {name}", allowed))
+        way_out = f"Give {name}=0.1, or --{tensor}-scale 0.1 to ogive export, and so the other tensor's"
+        raise ParameterError(message(subject, f"{kind.name} needs {name}", allowed, way_out))
     try:
         single = float(np.float32(scale)) if isinstance(scale, int | float | np.number) else math.nan
     except OverflowError:

@@ -202,12 +202,20 @@ def _listed(types: Iterable[ElementType]) -> str:
 def _of_wrong_type(name: str, arg: Any, array: np.ndarray, taken: str) -> tuple[str, str, str]:
     """The kind of an operand, the element types that are allowed, and the way out."""
     if hasattr(arg, "dtype"):
-        return f"{name} has dtype {array.dtype}", taken, f"Convert it first: {name}.astype(...)"
+        return f"{name} has dtype {array.dtype}", taken, f"Convert it first: {name}.astype(...){_lost(array.dtype)}"
     allowed = f"an array or a number, of {taken}"
     if array.dtype == object or isinstance(arg, str | bytes):
         return f"{name} is {described(arg)}", allowed, ""
     kind = "text" if array.dtype.kind in "US" else f"numbers of dtype {array.dtype}"
-    return f"{name} is {described(arg)} with {kind}", allowed, "Convert it first: numpy.array(..., dtype=...)"
+    way_out = f"Convert it first: numpy.array(..., dtype=...){_lost(array.dtype)}"
+    return f"{name} is {described(arg)} with {kind}", allowed, way_out
+
+
+def _lost(dtype: np.dtype[Any]) -> str:
+    """The loss of a conversion to a real type of at most 64 bits."""
+    if dtype.kind == "c":
+        return ". It drops the imaginary part"
+    return ". It rounds to 53 bits" if dtype.kind == "f" and dtype.itemsize > 8 else ""
 
 
 def _takes(taken: Iterable[ElementType], arg: Any, array: np.ndarray, *, is_weak: bool) -> bool:

@@ -56,7 +56,16 @@ from ogive.operators.trace import check_function, results_of, trace
 if TYPE_CHECKING:
     from ogive.lowering.program import Program
 
-__all__ = ["ADVISERS", "Operator", "RoundedStep", "advice_on", "check_is_operator", "named_like", "operator"]
+__all__ = [
+    "ADVISERS",
+    "Operator",
+    "RoundedStep",
+    "advice_on",
+    "bound_of",
+    "check_is_operator",
+    "named_like",
+    "operator",
+]
 
 #: The parameter to write in place of one of another library, given an operator and the name there; the catalogue's tables fill it in.
 ADVISERS: list[Callable[[str, str], str]] = []
@@ -857,11 +866,27 @@ def _key(values: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
+def bound_of(what: Any) -> tuple[Operator, dict[str, Any]] | None:
+    """An operator without values, or the one that a ufunc is bound from with its values; None for other objects."""
+    if isinstance(what, Operator):
+        return what, {}
+    binding = getattr(what, "__dict__", {}).get("ogive_binding") if isinstance(what, np.ufunc) else None
+    return None if binding is None else (binding[0], dict(binding[1]))
+
+
 def check_is_operator(subject: str, operator: Any) -> None:
     """Refuse what is no operator: ``subject`` says who asks."""
-    if not isinstance(operator, Operator):
+    if isinstance(operator, Operator):
+        return
+    found = bound_of(operator)
+    if found is None:
         way_out = "Make an operator of a formula with @ogive.operator"
-        raise ArgumentError(message(subject, f"operator is {described(operator)}", "an operator", way_out))
+    else:
+        bound, values = found
+        given = ", ".join(f"{name}={value!r}" for name, value in values.items() if name != "rounding")
+        call = f", and say {given} in the call of the result" if given else ""
+        way_out = f"Take {bound.name} itself{call}{'; formulas and gradients round once' * ('rounding' in values)}"
+    raise ArgumentError(message(subject, f"operator is {described(operator)}", "an operator", way_out))
 
 
 def named_like(operator: Operator, call: Callable[..., Any], module: str, arrays: str) -> Callable[..., Any]:
