@@ -29,9 +29,10 @@ from ogive.errors import OgiveError
 from ogive.golden import make, of_operator, regimes
 from ogive.golden.formats import write
 from ogive.golden.formats.webnn_format import OPERATORS as OF_WEBNN
+from ogive.golden.formats.webnn_nodes import specifications
 from ogive.golden.formats.xsref_format import FUNCTIONS as OF_XSREF
 from ogive.golden.inputs import every
-from ogive.golden.specification import bits_of
+from ogive.golden.specification import Specification, bits_of
 from ogive.operators.operator import Operator
 
 __all__ = ["archive", "files"]
@@ -46,7 +47,10 @@ WHOLE = ("bfloat16", "float16")
 
 
 def files(names: Sequence[str]) -> Iterator[tuple[str, bytes, dict[str, Any]]]:
-    """(path, content, facts) of the data of these operators."""
+    """(path, content, facts) of the data of these operators; of all: with those of whole arrays, which WebNN has."""
+    if set(names) == set(OPERATORS):
+        for spec in specifications():
+            yield from _by_writer(spec, "webnn")
     for name in names:
         op = OPERATORS[name]
         if op.is_row_wise or len(op.formula(**_choices(op))) != 1:
@@ -55,10 +59,10 @@ def files(names: Sequence[str]) -> Iterator[tuple[str, bytes, dict[str, Any]]]:
     for name in names:
         if name in OF_WEBNN:
             types = [s.inputs[0].name for s in OPERATORS[name].signatures]
-            yield from _by_writer(OPERATORS[name], "float32" if "float32" in types else types[0], "webnn")
+            yield from _by_writer(_spec(name, "float32" if "float32" in types else types[0]), "webnn")
         if name in OF_XSREF:
             for dtype in ("float32", "float64"):
-                yield from _by_writer(OPERATORS[name], dtype, "xsref")
+                yield from _by_writer(_spec(name, dtype), "xsref")
 
 
 def _choices(op: Operator) -> dict[str, Any]:
@@ -117,18 +121,24 @@ def _little(bits: np.ndarray) -> bytes:
     return np.ascontiguousarray(bits.astype(bits.dtype.newbyteorder("<"))).tobytes()
 
 
-def _by_writer(op: Operator, dtype: str, form: str) -> Iterator[tuple[str, bytes, dict[str, Any]]]:
+def _spec(name: str, dtype: str) -> Specification:
+    return of_operator(OPERATORS[name], dtype, regimes(OPERATORS[name])[0])
+
+
+def _by_writer(spec: Specification, form: str) -> Iterator[tuple[str, bytes, dict[str, Any]]]:
     """The files of a format of other people; nothing where it has no such type."""
     try:
-        vectors = make(of_operator(op, dtype, regimes(op)[0]))
+        vectors = make(spec)
         with tempfile.TemporaryDirectory() as folder:
             *paths, _ = write(vectors, form, Path(folder))
             made = [(path.relative_to(folder), path.read_bytes()) for path in paths]
     except OgiveError as error:
-        print(f"{op.name}, {dtype}: left out of {form}: {error}", file=sys.stderr)
+        print(f"{spec.operator}, {spec.kind.name}: left out of {form}: {error}", file=sys.stderr)
         return
     for path, data in made:
-        yield f"{form}/{path}", data, {"operator": op.name, "dtype": dtype, "result": vectors.specification.output.name}
+        if spec.standard == "onnx" and spec.output.name != spec.kind.name:  # several casts of one type
+            path = path.with_stem(f"{path.stem}-{spec.output.name}")
+        yield f"{form}/{path}", data, {"operator": spec.operator, "dtype": spec.kind.name, "result": spec.output.name}
 
 
 def archive(names: Sequence[str]) -> bytes:

@@ -265,6 +265,10 @@ def _slice(o: Request) -> Iterator[Call]:
     index = o.inputs["starts"].numpy
     given = [np.array(v, index) for v in ((-1, 1), (-9, 4), (0, 1), (-2, 2))]
     yield "steps", (x, *given), (moved(x, (2, 2, 3), lambda p: (3 - 2 * p[0], 1 + 2 * p[1], p[2])),)
+    given = [np.array(v, index) for v in ((1, 0), (4, 3), (1, 2), (2, 1))]
+    yield "steps above 0", (x, *given), (moved(x, (4, 2, 3), lambda p: (p[0], 1 + 2 * p[1], p[2])),)
+    given = [np.array(v, index) for v in ((-1, -1), (-9, -9), (0, 2), (-1, -1))]
+    yield "reversed", (x, *given), (moved(x, (4, 5, 3), lambda p: (3 - p[0], p[1], 2 - p[2])),)
     given = [np.array(v, index) for v in ((2,), (2,), (1,), (1,))]
     yield "nothing", (x, *given), (x[:, :0],)
 

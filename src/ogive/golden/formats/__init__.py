@@ -30,7 +30,7 @@ FORMATS = {
 
 
 #: The formats that hold calls of operators of whole arrays.
-OF_CALLS = ("npz", "onnx")
+OF_CALLS = ("npz", "onnx", "webnn")
 
 
 def write(vectors: Vectors, format: str, folder: Path) -> list[Path]:  # noqa: A002
