@@ -48,7 +48,8 @@ MAY_IMPORT = {
         "differentiation.slope_forms",
     },  # of passes only the forms
     "common.effects": set(),
-    "enclosures.enclosure": {"common.effects", "graph.expression", "graph.limits"},
+    "enclosures.combinations": {"graph.expression"},
+    "enclosures.enclosure": {"common.effects", "enclosures.combinations", "graph.expression", "graph.limits"},
     "enclosures.row_enclosure": {
         "graph.elementary_functions",
         "enclosures.enclosure",

@@ -2,9 +2,10 @@
 
 A formula is a statement about real numbers, so it has one right result in every element type. Balls (a number and a
 bound of what it is wrong by) are computed with more and more bits, until all that is in the last one rounds alike.
-Sums, products, quotients, powers and roots of rational numbers are fractions, which decide ties.
+Sums, products, quotients, powers and roots of rational numbers are fractions, which decide ties. Where balls lose a sign, equal
+terms of sums cancel first: ``(exp(x) + 1) - exp(x)`` is 1 (`ogive.enclosures.combinations`).
 A question that `BITS` bits do not decide, and more for vast numbers, is taken as exact: a difference that may be zero is zero, numbers
-that may be equal are equal, a result that may be a tie is a tie. ``log(exp(x)) - x`` is 0 that way. Where all that a value
+that may be equal are equal, a result that may be a tie is a tie. ``sin(x)**2 + cos(x)**2 - 1`` is 0 that way. Where all that a value
 may be is rounded to zero, its sign is looked for with fewer bits, as many as the exponents on the way ask for.
 
 Balls are python-flint's. Rows (`row_sum` and the like) have no rule here.
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 from ogive.common import forking
 from ogive.common.dtypes import ELEMENT_TYPES, FLOAT_FORMATS, ElementType
 from ogive.common.effects import Effects, Table, complete
+from ogive.enclosures import combinations
 from ogive.errors import UnsupportedError, needed
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, Operation, walk
@@ -102,7 +104,7 @@ class Beside(NamedTuple):
 class Value:
     """A number of the extended reals, with signed zeros: exactly, or in a ball."""
 
-    __slots__ = ("ball", "beside", "fraction", "kind", "sign")
+    __slots__ = ("ball", "beside", "fraction", "kind", "made_by", "sign", "written")
 
     def __init__(
         self, kind: str, sign: int = 0, fraction: Any = None, ball: Any = None, beside: Beside | None = None
@@ -114,19 +116,24 @@ class Value:
         self.fraction, self.ball = fraction, ball
         self.beside = beside
         """For some balls, the fraction that the value is next to."""
+        self.made_by: tuple[Operation, Sequence[Value]] | None = None
+        """The operation that made a ball, and its operands."""
+        self.written: combinations.Quotient | None = None
+        """The value in terms of shared numbers, where it was asked for."""
 
 
-_ALL_MADE: Mapping[type, Effects] = {Value: Effects(made="kind sign fraction ball beside")}
+_ALL_MADE: Mapping[type, Effects] = {Value: Effects(made="kind sign fraction ball beside made_by written")}
 
 #: The effects of operations on the fields of values.
 EFFECTS: Table = {
-    "negate": {Value: Effects(kept="kind", made="sign fraction ball beside")},
-    "copy_sign": {Value: Effects(kept="kind", made="sign fraction ball beside")},
+    "negate": {Value: Effects(kept="kind", made="sign fraction ball beside made_by written")},
+    "copy_sign": {Value: Effects(kept="kind", made="sign fraction ball beside made_by written")},
     **dict.fromkeys(("add", "multiply", "divide", "extreme"), _ALL_MADE),
     "square_root": _ALL_MADE,
     "whole": {
         Value: Effects(
-            made="kind sign fraction ball", dropped={"beside": "a whole number is a fraction, but for vast ones"}
+            made="kind sign fraction ball made_by",
+            dropped=dict.fromkeys(("beside", "written"), "a whole number is a fraction, but for vast ones"),
         )
     },
 }
@@ -297,7 +304,11 @@ class _Rules:
         if rule is None:
             raise UnsupportedError(f"exact results: there is no rule for {operation}")
         value = rule(*operands)
-        return value if isinstance(value, bool) else self.settled(value)
+        if isinstance(value, bool):
+            return value
+        if value.kind == "ball" and value.made_by is None:
+            value = self.told(value, operation, operands)
+        return self.settled(value)
 
     def holds(self, truth: bool) -> bool:
         return truth
@@ -384,12 +395,35 @@ class _Rules:
                 return 1
             if x < y:
                 return -1
-        sign = self.add(a, self.negate(b)).sign  # of numbers that are beside fractions
-        if sign or self.is_last:
-            return sign
+        rest = self.add(a, self.negate(b))  # of numbers that are beside fractions, or made of the same ones
+        if rest.kind == "zero":
+            return 0
+        if rest.sign or self.is_last:
+            return rest.sign
         raise Undecided
 
     # ---- arithmetic
+
+    def told(self, value: Value, operation: Operation, operands: Sequence[Value]) -> Value:
+        """A ball, told which operation made it. Where its sign is lost, equal terms of what it is made of cancel first."""
+        value.made_by = operation, operands
+        if value.sign and value.ball.is_finite():
+            return value
+        written = combinations.written(value)
+        fraction = combinations.fraction(written)
+        if fraction is not None:
+            return _of_fraction(fraction)
+        found = _tighter(value.ball, combinations.ball(written))
+        if not found.is_finite() and combinations.size(written) < -_OUT_OF_RANGE:
+            found = self.arb(0, 1 / self.vast)
+        found = of_ball(found, value.sign or combinations.sign(written), value.beside)
+        found.made_by, found.written = value.made_by, written
+        return found
+
+    def side(self, a: Value, fraction: Any) -> int | None:
+        """1 or -1 of a number above or below a fraction, 0 of the fraction; None where that is not known."""
+        rest = self.add(a, _of_fraction(-fraction))
+        return 0 if rest.kind == "zero" else rest.sign or None
 
     def negate(self, a: Value) -> Value:
         if a.kind == "zero":
@@ -398,7 +432,11 @@ class _Rules:
             return _INFINITY[-a.sign]
         if a.kind == "fraction":
             return Value("fraction", -a.sign, fraction=-a.fraction)
-        return a if a.kind == "nan" else Value("ball", -a.sign, ball=-a.ball, beside=_scaled(a, -1))
+        return (
+            a
+            if a.kind == "nan"
+            else self.told(Value("ball", -a.sign, ball=-a.ball, beside=_scaled(a, -1)), ops.NEGATE, (a,))
+        )
 
     def signed(self, sign: int, ball: Any) -> Value:
         return of_ball(ball if sign > 0 else -ball)
@@ -423,7 +461,8 @@ class _Rules:
             if q.height_bits() <= _LONGEST:
                 return _of_fraction(q)
         beside = self.beside_sum(a, b) or self.beside_sum(b, a)
-        return of_ball(ball_of(a) + ball_of(b), a.sign if a.sign == b.sign else 0, beside)
+        total = of_ball(ball_of(a) + ball_of(b), a.sign if a.sign == b.sign else 0, beside)
+        return self.told(total, ops.ADD, (a, b))
 
     def beside_sum(self, a: Value, b: Value) -> Beside | None:
         """The fraction that a sum is next to: of a fraction and a number with a sign, and of two beside fractions."""
@@ -462,10 +501,11 @@ class _Rules:
             q = a.fraction * b.fraction
             if q.height_bits() <= _LONGEST:
                 return _of_fraction(q)
-        for value, factor in ((a, b), (b, a)):
-            if factor.kind == "fraction":
-                return of_ball(ball_of(a) * ball_of(b), a.sign * b.sign, _scaled(value, factor.fraction))
-        return of_ball(ball_of(a) * ball_of(b), a.sign * b.sign, self.beside_product(_size(a), _size(b)))
+        if "fraction" in kinds:
+            beside = _scaled(a, b.fraction) if b.kind == "fraction" else _scaled(b, a.fraction)
+        else:
+            beside = self.beside_product(_size(a), _size(b))
+        return self.told(of_ball(ball_of(a) * ball_of(b), a.sign * b.sign, beside), ops.MULTIPLY, (a, b))
 
     def beside_product(self, a: Beside | None, b: Beside | None) -> Beside | None:
         """The fraction that a product is next to, by the sizes of both factors."""
@@ -498,7 +538,7 @@ class _Rules:
             beside = _scaled(a, 1 / b.fraction)
         else:
             beside = self.beside_product(_size(a), self.beside_inverse(b))
-        return of_ball(ball_of(a) / ball_of(b), a.sign * b.sign, beside)
+        return self.told(of_ball(ball_of(a) / ball_of(b), a.sign * b.sign, beside), ops.DIVIDE, (a, b))
 
     def beside_inverse(self, b: Value) -> Beside | None:
         """The size of the inverse of a number."""
@@ -557,14 +597,15 @@ class _Rules:
             limit = function(4 * n + side, 4 * d)
             low, high = (max(low, limit), high) if side > 0 else (low, min(high, limit))
         if low != high:
-            if not self.is_last:
-                raise Undecided
             first, last = (
                 function_of_halves(*_ratio(m, e)) for function_of_halves, (m, e) in zip(_HALVES, ends, strict=True)
             )
+            on = self.side(a, self.fmpq(first, 2)) if first == last else None
+            if on is None and not self.is_last:
+                raise Undecided
             if first != last:
                 raise UnsupportedError(f"exact results: a step of the formula is undecided with {BITS} bits")
-            high = function(first, 2)
+            high = function(4 * first + (on or 0), 8)
         return of_number(high) if high else _ZERO[self.sign(a)]
 
     def remainder(self, a: Value, b: Value) -> Value:
@@ -1098,10 +1139,13 @@ def rounded(value: Any, kind: ElementType, modular: bool, is_last: bool) -> floa
         return 1
     if value.kind == "fraction":
         return _end(int(value.fraction.p), int(value.fraction.q), kind, modular)
-    if not value.ball.is_finite():
+    if value.ball.is_finite():
+        ends = [_mantissa(end) for end in (value.ball.lower(), value.ball.upper())]
+    elif value.sign and value.written and combinations.size(value.written) > _OUT_OF_RANGE:
+        ends = [(value.sign, _OUT_OF_RANGE)] * 2
+    else:
         raise Undecided
-    ends = [_mantissa(end) for end in (value.ball.lower(), value.ball.upper())]
-    if value.ball.contains(0) and (value.sign or kind.is_float):
+    if value.ball.contains(0) and value.ball.is_finite() and (value.sign or kind.is_float):
         if not value.sign:
             is_nothing = all(not _of_end(m, e, 1, kind) for m, e in ends)
             raise Negligible if is_nothing else Undecided
@@ -1115,11 +1159,34 @@ def rounded(value: Any, kind: ElementType, modular: bool, is_last: bool) -> floa
         limit = _of_side(int(fraction.p), int(fraction.q), side, kind)
         # The fraction may lie far outside of the ball.
         low, high = (max(low, limit), high) if side > 0 else (low, min(high, limit))
+    if low != high:
+        low, high = _beside_tie(value, low, high, kind)
     if low == high:
         return low
     if not is_last:
         raise Undecided
     return _tied(low, high, kind)
+
+
+def _beside_tie(
+    value: Value, low: float | int, high: float | int, kind: ElementType
+) -> tuple[float | int, float | int]:
+    """The neighbours between which a number is, or the one on its side of their tie, where that is known."""
+    if not kind.is_float:
+        tie = Fraction(low if abs(low) > abs(high) else high)
+    elif math.isinf(low) or math.isinf(high):
+        largest = Fraction(FLOAT_FORMATS[kind.name][2])
+        tie = (largest + 2 ** (largest.numerator.bit_length())) / 2 * (1 if high > 0 else -1)
+    else:
+        tie = (Fraction(low) + Fraction(high)) / 2
+    n, d = tie.as_integer_ratio()
+    if not n or (_of_side(n, d, -1, kind), _of_side(n, d, 1, kind)) != (low, high):
+        return low, high  # there is more than one tie between them
+    side = _rules(False, 64).side(value, _flint().fmpq(n, d))
+    if side is None:
+        return low, high
+    found = _of_side(n, d, side, kind) if side else _end(n, d, kind, False)
+    return found, found
 
 
 def _of_end(m: int, e: int, sign: int, kind: ElementType) -> float | int:
