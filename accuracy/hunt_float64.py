@@ -21,7 +21,6 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -190,16 +189,16 @@ class Sieve(BoundRules):
     def __init__(self, dtype: Any, nodes: int) -> None:
         super().__init__(dtype, nodes)
         itself: Any = lambda x, e, f: np.where(e == 0, 0, f * (e / np.abs(x)))  # noqa: E731
-        self.table |= {
-            functions.EXP: partial(self.apply, np.exp, self._grown, 1, None, "limit huge"),
-            functions.EXP2: partial(self.apply, np.exp2, self._grown, 1, None, "limit huge"),
-            functions.LOG2: partial(self.apply, np.log2, self._of_part, None, self._is_below_zero, ""),
-            functions.LOG10: partial(self.apply, np.log10, self._of_part, None, self._is_below_zero, ""),
-            functions.CBRT: partial(self.apply, np.cbrt, itself, 0, None, ""),
-            functions.TANH: partial(self.apply, np.tanh, self._flattened, 0, None, "limit"),
-            functions.ERFINV: self._erfinv,
-            functions.LOG_NDTR: self._log_ndtr,
+        of_one = {
+            functions.EXP: (np.exp, self._grown, 1, "limit huge"),
+            functions.EXP2: (np.exp2, self._grown, 1, "limit huge"),
+            functions.LOG2: (np.log2, self._of_part, None, ""),
+            functions.LOG10: (np.log10, self._of_part, None, ""),
+            functions.CBRT: (np.cbrt, itself, 0, ""),
+            functions.TANH: (np.tanh, self._flattened, 0, "limit"),
         }
+        self.table |= self.applied(of_one)
+        self.table |= {functions.ERFINV: self._erfinv, functions.LOG_NDTR: self._log_ndtr}
 
     @staticmethod
     def _grown(x: Any, e: Any, f: Any) -> Any:
@@ -215,10 +214,6 @@ class Sieve(BoundRules):
     def _of_part(x: Any, e: Any, f: Any) -> Any:
         part = e / x
         return np.where((part < 0.25) & (x > 0), 2 * part, np.inf)
-
-    @staticmethod
-    def _is_below_zero(x: Any, e: Any) -> Any:
-        return x + 2 * e < 0
 
     def _erfinv(self, a: Estimated) -> Estimated:
         """Newton's method from SciPy's, on erf or erfc: whichever is the smaller."""

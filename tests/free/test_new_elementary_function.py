@@ -30,10 +30,6 @@ def lower(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     return m.divide(bounded, m.add(one, m.absolute(bounded)))
 
 
-def enclose(e: Any, x: Any) -> Any:
-    return e.odd(lambda ball: ball / (1 + abs(ball)), lambda sign: e.number(sign), x)
-
-
 BENT = elementary(
     "toy_bent",
     doc="A number, bent towards 1 and -1.",
@@ -41,7 +37,9 @@ BENT = elementary(
     lowering=lower,
     evaluate=lambda x: np.where(np.isinf(x), np.sign(x), x / (1 + np.abs(x))),
     evaluate_exactly=lambda mp, x: mp.sign(x) if mp.isinf(x) else x / (1 + abs(x)),
-    enclosure=enclose,
+    at_zero=0.0,
+    at_infinities=(-1, 1),
+    ball=lambda ball: ball / (1 + abs(ball)),
     is_linear_at_zero=True,
     near_zero=lambda u, sign: (u, -sign),
 )

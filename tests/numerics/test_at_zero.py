@@ -1,5 +1,6 @@
-"""The facts of functions next to zero, of which ties are decided, hold: their values there, and the sides on which they lie."""
+"""The facts of functions hold: their domains, their values at zero and at infinities, and the sides on which they lie next to zero."""
 
+import math
 from decimal import Decimal, localcontext
 
 import pytest
@@ -9,6 +10,8 @@ from ogive.graph.expression import Format, node
 from ogive.graph.operations import OPERATIONS
 from ogive.lowering.numerics.elementary.propagation import FUNCTIONS
 from ogive.lowering.numerics.ties import at_zero
+
+ROWS = [operation for operation in OPERATIONS.values() if operation.at_infinities is not None]
 
 KNOWN = [name for name in FUNCTIONS if at_zero(name) is not None]
 
@@ -28,3 +31,22 @@ def test_a_function_lies_on_its_side(name):
             distance = exact_value(root, [x], {}, digits=100) - Decimal(x if facts.is_line else facts.value)
             assert distance.copy_sign(1) > 0
             assert (distance > 0) == ((facts.of_positive if x > 0 else facts.of_negative) > 0), x
+
+
+def test_functions_of_one_number_have_facts():
+    of_one = {operation for operation in OPERATIONS.values() if operation.is_elementary and operation.arity == 1}
+    assert of_one == set(ROWS)
+
+
+@pytest.mark.parametrize("operation", ROWS)
+def test_values_are_those_of_another_library(operation):
+    mp = pytest.importorskip("mpmath", reason="exact values need mpmath")
+    assert operation.evaluate_exactly is not None
+    at_zero = () if operation.at_zero is None else ((0, operation.at_zero),)
+    for operand, fact in (*at_zero, *zip((-math.inf, math.inf), operation.at_infinities, strict=True)):
+        value = float(operation.evaluate_exactly(mp.mp, mp.mpf(operand)))
+        assert value == pytest.approx(float(fact), rel=1e-15, abs=0, nan_ok=True), operand
+    for end, inwards in zip(operation.domain, (2.0**-20, -(2.0**-20)), strict=True):
+        if math.isfinite(end):
+            assert not mp.isnan(operation.evaluate_exactly(mp.mp, mp.mpf(end + inwards)))
+            assert mp.isnan(operation.evaluate_exactly(mp.mp, mp.mpf(end - inwards)))

@@ -16,7 +16,7 @@ from ogive.formula import where
 from ogive.graph import elementary_functions as functions
 from ogive.graph.expression import Expression, Operation, Term, constant, node, tracing, walk
 from ogive.graph.limits import at_infinities
-from ogive.graph.slopes import CUBIC, DEFINITIONS
+from ogive.graph.slopes import CUBIC
 
 __all__ = ["FORMS", "with_slopes"]
 
@@ -206,6 +206,5 @@ def with_slopes(
 
 def _with_limits(operation: Operation, form: Term, x: Term) -> Term:
     """A form, and its limits at the infinities: those that a form only comes near to."""
-    _, *limits = DEFINITIONS.get(operation.name, (None, 0, 0))
-    below, above = (limit if limit and isfinite(limit) else None for limit in limits)
+    below, above = (limit if limit and isfinite(limit) else None for limit in operation.at_infinities or (0, 0))
     return at_infinities(form, x, below=below, above=above)

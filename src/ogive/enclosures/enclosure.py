@@ -283,8 +283,9 @@ class _Rules:
     def rule(self, operation: Operation) -> Callable[..., Any] | None:
         """The meaning of a kind of node; elementary functions say so themselves."""
         found = self.table.get(operation)
-        if found is None and operation.enclosure is not None:
-            found = partial(operation.enclosure, self)
+        if found is None and not (operation.enclosure is None and operation.ball is None):
+            by_ball = partial(self.by_ball, operation)
+            found = by_ball if operation.enclosure is None else partial(operation.enclosure, self)
             if operation.near_zero is not None:
                 found = partial(self.near_zero, found, operation.near_zero)
             self.table[operation] = found
@@ -675,66 +676,32 @@ class _Rules:
 
     # ---- functions. A ball is given where the result is no fraction.
 
-    def odd(
-        self,
-        function: Callable[[Any], Any],
-        at_infinity: Callable[[int], Value],
-        a: Value,
-        apart: Callable[[Any], Any] | None = None,
-    ) -> Value:
-        """Functions that are 0 at 0. The sign is that of the operand but of sine and tangent.
+    def by_ball(self, operation: Operation, a: Value, sides: ops.Sides | None = None) -> Value:
+        """A function of one number by its row: `Operation.ball`, and its values at zero and at the infinities.
 
-        ``apart`` is the distance from the limit that is a fraction, in terms of a number's size.
+        ``sides`` says what follows from where the number is, of functions whose sign is not that of the operand, or 1.
         """
-        if a.kind in ("nan", "zero"):
-            return a
-        if a.kind == "infinity":
-            return at_infinity(a.sign)
-        is_periodic = function in (self.arb.sin, self.arb.tan)
-        limit = at_infinity(a.sign) if a.sign else _NAN
-        return of_ball(function(ball_of(a)), 0 if is_periodic else a.sign, self.beside_limit(limit, a, apart))
-
-    def beside_limit(self, limit: Value, a: Value, apart: Callable[[Any], Any] | None) -> Beside | None:
-        """Functions whose limit is a fraction stay nearer to zero."""
-        if limit.kind != "fraction":
-            return None
-        return Beside(limit.fraction, -limit.sign, None if apart is None else lambda: apart(abs(ball_of(a))))
-
-    def other(
-        self,
-        function: Callable[[Any], Any],
-        sign: int,
-        at_zero: Value,
-        below: Value,
-        above: Value,
-        a: Value,
-        apart: Callable[[Any], Any] | None = None,
-    ) -> Value:
-        """Functions with other values at zero and at the infinities; ``sign`` where they have one, ``apart`` as above."""
-        if a.kind == "nan":
+        ball, at_zero, ends = operation.ball, operation.at_zero, operation.at_infinities
+        assert ball is not None
+        assert ends is not None
+        if a.kind == "nan" or (a.kind == "zero" and at_zero == 0 and math.copysign(1, at_zero) > 0):
             return a
         if a.kind == "zero":
-            return at_zero
+            return of_ball(ball(self.arb(0))) if at_zero is None or _is_irrational(at_zero) else of_number(at_zero)
+        end = ends[a.sign > 0]
         if a.kind == "infinity":
-            return above if a.sign > 0 else below
-        limit = (below if a.sign < 0 else above) if a.sign else _NAN
-        return of_ball(function(ball_of(a)), sign, self.beside_limit(limit, a, apart))
-
-    def slope(
-        self,
-        function: Callable[[Any], Any],
-        at_zero: Value,
-        below: Value,
-        above: Value,
-        sides: Callable[[Any, Any], tuple[int, tuple[Any, int] | None]],
-        a: Value,
-    ) -> Value:
-        """The same of functions whose sign, and the fraction that they are beside, follow from where the number is."""
-        if a.kind == "ball" or a.kind == "fraction":
-            ball = ball_of(a)
-            sign, beside = sides(self, ball)
-            return of_ball(function(ball), sign, beside and Beside(*beside))
-        return self.other(function, 0, at_zero, below, above, a)
+            return of_number(end)
+        operand = ball_of(a)
+        if sides is not None:
+            sign, near = sides(operand)
+            return of_ball(ball(operand), sign, near and Beside(self.fmpq(near[0]), near[1]))
+        sign = 0 if math.isnan(end) else a.sign if at_zero == 0 else 1
+        beside = None
+        if a.sign and end and ops.is_exact(end):  # such functions stay nearer to zero than their limit
+            apart = operation.apart
+            distance = None if apart is None else lambda: apart(abs(ball_of(a)))
+            beside = Beside(of_number(end).fraction, -1 if end > 0 else 1, distance)
+        return of_ball(ball(operand), sign, beside)
 
     def near_zero(
         self, function: Callable[[Value], Value], near: Callable[[Any, int], tuple[Any, int]], a: Value
@@ -872,6 +839,11 @@ class _Rules:
         if b.kind == "zero":
             return self.signed(sign, pi / 2)
         return of_ball(self.arb.atan2(ball_of(a), ball_of(b)), sign)
+
+
+def _is_irrational(value: ops.Fact) -> bool:
+    """Whether a value of a function is next to a number, and not that."""
+    return math.isfinite(value) and not ops.is_exact(value)
 
 
 def _integer_root(n: int, degree: int) -> int:

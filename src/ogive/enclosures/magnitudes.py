@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import ogive.graph.elementary_functions  # noqa: F401  # the rows of functions
 from ogive.common.conversion import converted
 from ogive.common.dtypes import FLOAT_FORMATS, FLOATS, ElementType
 from ogive.graph import operations as ops
@@ -342,22 +343,22 @@ def _values(low: Array, high: Array, like: Rough) -> Rough:
 Rule = Callable[[Rough], Rough]
 
 
-def _function(
-    positive: Rule, negative: Rule, at_zero: float | None, at_infinity: float, at_minus_infinity: float
-) -> Rule:
-    """A function of one number, by what it is of positive and of negative finite numbers, and at the other ones.
-
-    At zero it is the zero itself for None.
-    """
-    has_no_sign_at_zero = at_zero is not None and at_zero != 0 and math.isfinite(at_zero)
+def _function(name: str, positive: Rule, negative: Rule) -> Rule:
+    """A function of one number, by what it is of positive and of negative finite numbers; its row says what it is of others."""
+    operation = ops.OPERATIONS[name]
+    at_zero, ends = operation.at_zero, operation.at_infinities
+    assert ends is not None
+    is_known = at_zero is not None and not (isinstance(at_zero, Fraction) and float(at_zero) != at_zero)
+    has_sign_at_zero = at_zero == 0 or at_zero == -math.inf
 
     def function(u: Rough) -> Rough:
-        infinite = _choose(u.sign > 0, _constant(at_infinity, u), _constant(at_minus_infinity, u))
+        below, above = (_constant(float(end), u) for end in ends)
+        is_zero = u.is_zero & ((u.sign != 0) | (not has_sign_at_zero)) & is_known
         is_number = u.is_number
         return _first(
             (u.is_nan, _constant(math.nan, u)),
-            (u.is_infinite, infinite),
-            (u.is_zero & ((u.sign != 0) | has_no_sign_at_zero), u if at_zero is None else _constant(at_zero, u)),
+            (u.is_infinite, _choose(u.sign > 0, above, below)),
+            (is_zero, u if at_zero == 0 else _constant(float(at_zero or 0), u)),
             (is_number & (u.sign > 0), positive(u)),
             (is_number & (u.sign < 0), negative(u)),
             otherwise=_unknown(u),
@@ -366,11 +367,9 @@ def _function(
     return function
 
 
-def _of_both_signs(
-    make: Callable[[int], Rule], at_zero: float | None, at_infinity: float, at_minus_infinity: float
-) -> Rule:
-    """A function with one rule for positive and negative numbers, given the sign of the result."""
-    return _function(make(1), make(-1), at_zero, at_infinity, at_minus_infinity)
+def _of_both_signs(make: Callable[[int], Rule]) -> tuple[Rule, Rule]:
+    """One rule for positive and negative numbers, given the sign of the result."""
+    return make(1), make(-1)
 
 
 def _nan(u: Rough) -> Rough:
@@ -479,19 +478,16 @@ def _cosine(u: Rough) -> Rough:
     return _choose(u.high < 0, small, _bounded(0.0)(u))
 
 
-def _exponential(factor: float) -> Rule:
+def _exponential(factor: float) -> tuple[Rule, Rule]:
     def scaled(e: Array) -> Array:
         return np.exp2(e) * factor
 
     def near_one(e: Array) -> Array:
         return e + 2
 
-    return _function(
+    return (
         _beside(1.0, near_one, _rising(scaled)),
         _beside(1.0, near_one, _falling(lambda e: -scaled(e))),
-        1.0,
-        math.inf,
-        0.0,
     )
 
 
@@ -500,9 +496,9 @@ def _by_square(e: Array, factor: float = 1.0) -> Array:
     return -np.exp2(2 * e) * (factor * LOG2_E)
 
 
-def _tail(factor: float, most: float) -> Rule:
+def _tail(factor: float, most: float) -> tuple[Rule, Rule]:
     """``erfc`` and the normal tail: next to ``exp(-factor * v**2)`` above zero, and between 0.5 and 1 of the limit below."""
-    return _function(
+    return (
         _around(
             lambda e: _by_square(e, factor) - np.logaddexp2(e, 0.0) - 3,
             lambda e: _by_square(e, factor) + most,
@@ -516,9 +512,6 @@ def _tail(factor: float, most: float) -> Rule:
                 lambda e: np.full(e.shape, 0.0 if most < 0 else 1.0),
             ),
         ),
-        2.0**most if most < 0 else 1.0,
-        0.0,
-        1.0 if most < 0 else 2.0,
     )
 
 
@@ -603,28 +596,23 @@ def _remainder(a: Rough, b: Rough) -> Rough:
     return _choose(invalid & ~(a.is_unknown | b.is_unknown), _nan(a), _unknown(a))
 
 
-def _bell_shaped(function: Callable[[Array], Array], at_zero: float | None) -> Rule:
-    """A positive function that falls on both sides of zero; None where it is no number of float64 there."""
-    found = _of_both_signs(lambda _: _falling(function), at_zero or 1.0, 0.0, 0.0)
-    return found if at_zero is not None else lambda u: _choose(u.is_zero, _unknown(u), found(u))
+def _bell_shaped(function: Callable[[Array], Array]) -> tuple[Rule, Rule]:
+    """A positive function that falls on both sides of zero."""
+    return _falling(function), _falling(function)
 
 
-def _slope_of_gate(density: Callable[[Array], Array], at_zero: float | None = 0.5, more: float = 0.0) -> Rule:
+def _slope_of_gate(density: Callable[[Array], Array], more: float = 0.0) -> tuple[Rule, Rule]:
     """The slope of x times a gate: below -2 ``-abs(x)`` times a density and an eighth of that at least, and 1 and so much above 2.
 
-    ``more`` bits are the density's factor. ``at_zero`` is None where the value there is no number of float64.
+    ``more`` bits are the density's factor.
     """
     far_below = _around(lambda e: density(e) + e - 3, lambda e: density(e) + e + more, -1, falls=True)
     above = _around(lambda e: np.full(e.shape, -1.0), lambda e: np.full(e.shape, 0.3))
     far_above = _beside(1.0, lambda e: density(e) + e + 1, above)
-    found = _function(
+    return (
         lambda u: _choose(u.low > 1, far_above(u), above(u)),
         lambda u: _choose(u.low > 1, far_below(u), _bounded(0.0)(u)),
-        at_zero or 0.5,
-        1.0,
-        -0.0,
     )
-    return found if at_zero is not None else lambda u: _choose(u.is_zero, _unknown(u), found(u))
 
 
 def _exponential_density(e: Array) -> Array:
@@ -635,27 +623,92 @@ def _normal_density(e: Array) -> Array:
     return _by_square(e, 0.5) - math.log2(2 * math.pi) / 2
 
 
-def _normal_hazard() -> Rule:
-    """The slope of `log_ndtr`: one to two densities above zero, and between ``abs(x)`` and that and 0.8 below."""
-    return _function(
-        _around(_normal_density, lambda e: _normal_density(e) + 1.0, falls=True),
-        _around(lambda e: np.maximum(e, -0.5), lambda e: np.logaddexp2(e, -0.3)),
-        math.sqrt(2 / math.pi),
-        0.0,
-        math.inf,
-    )
-
-
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "bell": _bell_shaped(_by_square, 1.0),
-    "normal_density": _bell_shaped(_normal_density, None),
-    "logistic_slope": _bell_shaped(_of_value(lambda v: -(v + 2 * np.log1p(np.exp(-v))) * LOG2_E), 0.25),
-    "tanh_slope": _bell_shaped(_of_value(lambda v: 2 - 2 * (v + np.log1p(np.exp(-2 * v))) * LOG2_E), 1.0),
+#: The rules of functions of one number, for positive and for negative finite ones.
+OF_ONE: Mapping[str, tuple[Rule, Rule]] = {
+    "bell": _bell_shaped(_by_square),
+    "normal_density": _bell_shaped(_normal_density),
+    "logistic_slope": _bell_shaped(_of_value(lambda v: -(v + 2 * np.log1p(np.exp(-v))) * LOG2_E)),
+    "tanh_slope": _bell_shaped(_of_value(lambda v: 2 - 2 * (v + np.log1p(np.exp(-2 * v))) * LOG2_E)),
     "gate_slope": _slope_of_gate(_exponential_density),
     "normal_gate_slope": _slope_of_gate(_normal_density),
-    "normal_hazard": _normal_hazard(),
-    "mish_slope": _slope_of_gate(_exponential_density, None),
-    "serf_slope": _slope_of_gate(_exponential_density, None, 0.25),
+    "normal_hazard": (
+        _around(_normal_density, lambda e: _normal_density(e) + 1.0, falls=True),
+        # One to two densities above zero, and between ``abs(x)`` and that and 0.8 below.
+        _around(lambda e: np.maximum(e, -0.5), lambda e: np.logaddexp2(e, -0.3)),
+    ),
+    "mish_slope": _slope_of_gate(_exponential_density),
+    "serf_slope": _slope_of_gate(_exponential_density, 0.25),
+    "exp": _exponential(LOG2_E),
+    "exp2": _exponential(1.0),
+    "expm1": (
+        _rising(lambda e: np.where(e < 6, _small_or(np.expm1)(np.minimum(e, 6)), np.exp2(e) * LOG2_E)),
+        _beside(-1.0, lambda e: -np.exp2(e) * LOG2_E, _rising(_small_or(lambda v: -np.expm1(-v)), -1)),
+    ),
+    "log": (_logarithm(LOG_2), _nan),
+    "log2": (_logarithm(1.0), _nan),
+    "log10": (_logarithm(math.log10(2)), _nan),
+    "log1p": (
+        _rising(lambda e: np.where(e > 60, np.log2(np.maximum(e, 1) * LOG_2), _small_or(np.log1p)(np.minimum(e, 60)))),
+        _one_and,
+    ),
+    "logistic": (
+        _beside(1.0, lambda e: -np.exp2(e) * LOG2_E, _rising(_of_value(lambda v: -np.log1p(np.exp(-v)) * LOG2_E))),
+        _falling(_of_value(lambda v: -(v + np.log1p(np.exp(-v))) * LOG2_E)),
+    ),
+    "tanh": (
+        _beside(1.0, lambda e: 1 - np.exp2(e) * (2 * LOG2_E), _rising(_small_or(np.tanh))),
+        _beside(-1.0, lambda e: 1 - np.exp2(e) * (2 * LOG2_E), _rising(_small_or(np.tanh), -1)),
+    ),
+    "sinh": (
+        _rising(lambda e: np.where(e < 6, _small_or(np.sinh)(np.minimum(e, 6)), np.exp2(e) * LOG2_E - 1)),
+        _rising(lambda e: np.where(e < 6, _small_or(np.sinh)(np.minimum(e, 6)), np.exp2(e) * LOG2_E - 1), -1),
+    ),
+    "cosh": _of_both_signs(
+        lambda _: _rising(
+            lambda e: np.where(e < 6, np.log2(np.cosh(np.exp2(np.minimum(e, 6)))), np.exp2(e) * LOG2_E - 1)
+        )
+    ),
+    "cbrt": (_rising(lambda e: e / 3), _rising(lambda e: e / 3, -1)),
+    "erf": (
+        _beside(1.0, _by_square, _around(lambda e: np.minimum(e, 0.0) - 0.5, lambda e: np.minimum(e + 0.2, 0.0))),
+        _beside(-1.0, _by_square, _around(lambda e: np.minimum(e, 0.0) - 0.5, lambda e: np.minimum(e + 0.2, 0.0), -1)),
+    ),
+    "erfc": _tail(1.0, 0.0),
+    "normal_tail": _tail(0.5, -1.0),
+    "log_ndtr": (
+        _around(
+            lambda e: _by_square(e, 0.5) - np.logaddexp2(e, 0.0) - 3, lambda e: _by_square(e, 0.5) + 0.0, -1, falls=True
+        ),
+        _log_ndtr_below,
+    ),
+    "sin": (_near_zero(_bounded(0.0), 1), _near_zero(_bounded(0.0), -1)),
+    "cos": (_cosine, _cosine),
+    "tan": (_near_zero(_unknown, 1), _near_zero(_unknown, -1)),
+    "asin": _of_both_signs(lambda sign: _inside(lambda e: e, lambda e: e + 0.7, sign, most=0.7)),
+    "acos": (
+        _inside(lambda e: np.zeros(e.shape), lambda e: np.ones(e.shape), 1),
+        _inside(lambda e: np.zeros(e.shape), lambda e: np.full(e.shape, 1.7), 1),
+    ),
+    "atan": _of_both_signs(lambda sign: _around(lambda e: np.minimum(e, 0.0) - 1, lambda e: np.minimum(e, 0.7), sign)),
+    "asinh": _of_both_signs(
+        lambda sign: _rising(
+            lambda e: np.where(e > 60, np.log2(np.maximum(e + 1, 1) * LOG_2), _small_or(np.arcsinh)(np.minimum(e, 60))),
+            sign,
+        )
+    ),
+    "acosh": (
+        lambda u: _first(
+            (u.high < 0, _nan(u)),
+            (u.low > 1, _around(lambda e: np.log2(np.maximum(e, 1) * LOG_2), lambda e: np.log2((e + 1) * LOG_2))(u)),
+            otherwise=_unknown(u),
+        ),
+        _nan,
+    ),
+    "atanh": _of_both_signs(lambda sign: _inside(lambda e: e, lambda e: e + 1, sign, math.inf, most=4.3)),
+    "erfinv": _of_both_signs(lambda sign: _inside(lambda e: e - 0.3, lambda e: e + 0.2, sign, math.inf, most=2.6)),
+}
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "nothing": lambda u: _constant(0.0, u),
     "add": _add,
     "subtract": lambda a, b: _add(a, _negate(b)),
@@ -682,118 +735,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "ceiling": _whole(lambda sign: 1.0 if sign > 0 else -0.0),
     "truncate": _whole(lambda sign: math.copysign(0.0, sign)),
     "round_even": _whole(lambda sign: math.copysign(0.0, sign)),
-    "exp": _exponential(LOG2_E),
-    "exp2": _exponential(1.0),
-    "expm1": _function(
-        _rising(lambda e: np.where(e < 6, _small_or(np.expm1)(np.minimum(e, 6)), np.exp2(e) * LOG2_E)),
-        _beside(-1.0, lambda e: -np.exp2(e) * LOG2_E, _rising(_small_or(lambda v: -np.expm1(-v)), -1)),
-        None,
-        math.inf,
-        -1.0,
-    ),
-    "log": _function(_logarithm(LOG_2), _nan, -math.inf, math.inf, math.nan),
-    "log2": _function(_logarithm(1.0), _nan, -math.inf, math.inf, math.nan),
-    "log10": _function(_logarithm(math.log10(2)), _nan, -math.inf, math.inf, math.nan),
-    "log1p": _function(
-        _rising(lambda e: np.where(e > 60, np.log2(np.maximum(e, 1) * LOG_2), _small_or(np.log1p)(np.minimum(e, 60)))),
-        _one_and,
-        None,
-        math.inf,
-        math.nan,
-    ),
-    "logistic": _function(
-        _beside(1.0, lambda e: -np.exp2(e) * LOG2_E, _rising(_of_value(lambda v: -np.log1p(np.exp(-v)) * LOG2_E))),
-        _falling(_of_value(lambda v: -(v + np.log1p(np.exp(-v))) * LOG2_E)),
-        0.5,
-        1.0,
-        0.0,
-    ),
-    "tanh": _function(
-        _beside(1.0, lambda e: 1 - np.exp2(e) * (2 * LOG2_E), _rising(_small_or(np.tanh))),
-        _beside(-1.0, lambda e: 1 - np.exp2(e) * (2 * LOG2_E), _rising(_small_or(np.tanh), -1)),
-        None,
-        1.0,
-        -1.0,
-    ),
-    "sinh": _function(
-        _rising(lambda e: np.where(e < 6, _small_or(np.sinh)(np.minimum(e, 6)), np.exp2(e) * LOG2_E - 1)),
-        _rising(lambda e: np.where(e < 6, _small_or(np.sinh)(np.minimum(e, 6)), np.exp2(e) * LOG2_E - 1), -1),
-        None,
-        math.inf,
-        -math.inf,
-    ),
-    "cosh": _of_both_signs(
-        lambda _: _rising(
-            lambda e: np.where(e < 6, np.log2(np.cosh(np.exp2(np.minimum(e, 6)))), np.exp2(e) * LOG2_E - 1)
-        ),
-        1.0,
-        math.inf,
-        math.inf,
-    ),
-    "cbrt": _function(_rising(lambda e: e / 3), _rising(lambda e: e / 3, -1), None, math.inf, -math.inf),
-    "erf": _function(
-        _beside(1.0, _by_square, _around(lambda e: np.minimum(e, 0.0) - 0.5, lambda e: np.minimum(e + 0.2, 0.0))),
-        _beside(-1.0, _by_square, _around(lambda e: np.minimum(e, 0.0) - 0.5, lambda e: np.minimum(e + 0.2, 0.0), -1)),
-        None,
-        1.0,
-        -1.0,
-    ),
-    "erfc": _tail(1.0, 0.0),
-    "normal_tail": _tail(0.5, -1.0),
-    "log_ndtr": _function(
-        _around(
-            lambda e: _by_square(e, 0.5) - np.logaddexp2(e, 0.0) - 3, lambda e: _by_square(e, 0.5) + 0.0, -1, falls=True
-        ),
-        _log_ndtr_below,
-        -LOG_2,
-        -0.0,
-        -math.inf,
-    ),
-    "sin": _function(_near_zero(_bounded(0.0), 1), _near_zero(_bounded(0.0), -1), None, math.nan, math.nan),
-    "cos": _function(_cosine, _cosine, 1.0, math.nan, math.nan),
-    "tan": _function(_near_zero(_unknown, 1), _near_zero(_unknown, -1), None, math.nan, math.nan),
-    "asin": _of_both_signs(
-        lambda sign: _inside(lambda e: e, lambda e: e + 0.7, sign, most=0.7), None, math.nan, math.nan
-    ),
-    "acos": _function(
-        _inside(lambda e: np.zeros(e.shape), lambda e: np.ones(e.shape), 1),
-        _inside(lambda e: np.zeros(e.shape), lambda e: np.full(e.shape, 1.7), 1),
-        math.pi / 2,
-        math.nan,
-        math.nan,
-    ),
-    "atan": _of_both_signs(
-        lambda sign: _around(lambda e: np.minimum(e, 0.0) - 1, lambda e: np.minimum(e, 0.7), sign),
-        None,
-        math.pi / 2,
-        -math.pi / 2,
-    ),
-    "asinh": _of_both_signs(
-        lambda sign: _rising(
-            lambda e: np.where(e > 60, np.log2(np.maximum(e + 1, 1) * LOG_2), _small_or(np.arcsinh)(np.minimum(e, 60))),
-            sign,
-        ),
-        None,
-        math.inf,
-        -math.inf,
-    ),
-    "acosh": _function(
-        lambda u: _first(
-            (u.high < 0, _nan(u)),
-            (u.low > 1, _around(lambda e: np.log2(np.maximum(e, 1) * LOG_2), lambda e: np.log2((e + 1) * LOG_2))(u)),
-            otherwise=_unknown(u),
-        ),
-        _nan,
-        math.nan,
-        math.inf,
-        math.nan,
-    ),
-    "atanh": _of_both_signs(
-        lambda sign: _inside(lambda e: e, lambda e: e + 1, sign, math.inf, most=4.3), None, math.nan, math.nan
-    ),
-    "erfinv": _of_both_signs(
-        lambda sign: _inside(lambda e: e - 0.3, lambda e: e + 0.2, sign, math.inf, most=2.6), None, math.nan, math.nan
-    ),
+    **{name: _function(name, *rules) for name, rules in OF_ONE.items()},
 }
 
 

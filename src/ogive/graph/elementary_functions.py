@@ -7,6 +7,7 @@ its arithmetic in one file.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -71,7 +72,9 @@ EXP = elementary(
     never_makes_nan=True,
     evaluate=np.exp,
     evaluate_exactly=lambda mp, x: mp.exp(x),
-    enclosure=lambda e, x: e.other(e.arb.exp, 1, e.number(1), e.zero[1], e.infinity[1], x),
+    at_zero=1,
+    at_infinities=(0.0, math.inf),
+    ball=lambda x: x.exp(),
     near_zero=lambda u, sign: (1 + u, 1),
 )
 
@@ -83,6 +86,8 @@ EXP2 = elementary(
     evaluate=np.exp2,
     evaluate_exactly=lambda mp, x: _power_exactly(mp, mp.mpf(2), x),
     enclosure=lambda e, x: e.power(e.number(2), x),
+    at_zero=1,
+    at_infinities=(0.0, math.inf),
     near_zero=lambda u, sign: (1, sign),
 )
 
@@ -95,9 +100,10 @@ EXPM1 = elementary(
     loses_subnormals=True,  # it computes at half the size
     evaluate=np.expm1,
     evaluate_exactly=lambda mp, x: mp.expm1(x),
-    enclosure=lambda e, x: e.odd(
-        e.arb.expm1, lambda sign: e.infinity[1] if sign > 0 else e.number(-1), x, lambda size: (-size).exp()
-    ),
+    at_zero=0.0,
+    at_infinities=(-1, math.inf),
+    ball=lambda x: x.expm1(),
+    apart=lambda size: (-size).exp(),
     near_zero=lambda u, sign: (u, 1),
 )
 
@@ -120,15 +126,10 @@ LOGISTIC = elementary(
     never_makes_nan=True,
     evaluate=_logistic_on_arrays,
     evaluate_exactly=lambda mp, x: 1 / (1 + mp.exp(-x)),
-    enclosure=lambda e, x: e.other(
-        _logistic_of_ball,
-        1,
-        e.number(Fraction(1, 2)),
-        e.zero[1],
-        e.number(1),
-        x,
-        lambda size: _logistic_of_ball(-size),
-    ),
+    at_zero=Fraction(1, 2),
+    at_infinities=(0.0, 1),
+    ball=_logistic_of_ball,
+    apart=lambda size: _logistic_of_ball(-size),
     near_zero=lambda u, sign: (type(u)(1, 2), sign),
 )
 
@@ -139,6 +140,9 @@ LOG = elementary(
     evaluate=np.log,
     evaluate_exactly=lambda mp, x: mp.nan if x < 0 else -mp.inf if x == 0 else mp.log(x),
     enclosure=lambda e, x: e.log(x),
+    domain=(0.0, math.inf),
+    at_zero=-math.inf,
+    at_infinities=(math.nan, math.inf),
 )
 
 LOG1P = elementary(
@@ -149,6 +153,9 @@ LOG1P = elementary(
     evaluate=np.log1p,
     evaluate_exactly=lambda mp, x: mp.nan if x < -1 else -mp.inf if x == -1 else mp.log1p(x),
     enclosure=lambda e, x: e.log1p(x),
+    domain=(-1.0, math.inf),
+    at_zero=0.0,
+    at_infinities=(math.nan, math.inf),
     near_zero=lambda u, sign: (u, -1),
 )
 
@@ -160,6 +167,9 @@ LOG2 = elementary(
     evaluate=np.log2,
     evaluate_exactly=lambda mp, x: mp.nan if x < 0 else -mp.inf if x == 0 else _logarithm(mp, x, 2),
     enclosure=lambda e, x: e.log_to_base(2, x),
+    domain=(0.0, math.inf),
+    at_zero=-math.inf,
+    at_infinities=(math.nan, math.inf),
 )
 
 LOG10 = elementary(
@@ -169,6 +179,9 @@ LOG10 = elementary(
     evaluate=np.log10,
     evaluate_exactly=lambda mp, x: mp.nan if x < 0 else -mp.inf if x == 0 else _logarithm(mp, x, 10),
     enclosure=lambda e, x: e.log_to_base(10, x),
+    domain=(0.0, math.inf),
+    at_zero=-math.inf,
+    at_infinities=(math.nan, math.inf),
 )
 
 
@@ -194,6 +207,8 @@ CBRT = elementary(
     evaluate=np.cbrt,
     evaluate_exactly=_cube_root,
     enclosure=lambda e, x: e.cube_root(x),
+    at_zero=0.0,
+    at_infinities=(-math.inf, math.inf),
 )
 
 
@@ -235,7 +250,9 @@ SIN = elementary(
     is_linear_at_zero=True,
     evaluate=np.sin,
     evaluate_exactly=lambda mp, x: mp.sin(x),
-    enclosure=lambda e, x: e.odd(e.arb.sin, lambda sign: e.nan, x),
+    at_zero=0.0,
+    at_infinities=(math.nan, math.nan),
+    ball=lambda x: x.sin(),
     near_zero=lambda u, sign: (u, -sign),
 )
 
@@ -246,7 +263,9 @@ COS = elementary(
     instructions=160,
     evaluate=np.cos,
     evaluate_exactly=lambda mp, x: mp.cos(x),
-    enclosure=lambda e, x: e.other(e.arb.cos, 0, e.number(1), e.nan, e.nan, x),
+    at_zero=1,
+    at_infinities=(math.nan, math.nan),
+    ball=lambda x: x.cos(),
     near_zero=lambda u, sign: (1, -1),
 )
 
@@ -258,7 +277,9 @@ TAN = elementary(
     is_linear_at_zero=True,
     evaluate=np.tan,
     evaluate_exactly=lambda mp, x: mp.tan(x),
-    enclosure=lambda e, x: e.odd(e.arb.tan, lambda sign: e.nan, x),
+    at_zero=0.0,
+    at_infinities=(math.nan, math.nan),
+    ball=lambda x: x.tan(),
     near_zero=lambda u, sign: (u, sign),
 )
 
@@ -270,6 +291,9 @@ ASIN = elementary(
     evaluate=np.arcsin,
     evaluate_exactly=lambda mp, x: mp.asin(x) if abs(x) <= 1 else mp.nan,
     enclosure=lambda e, x: e.inside(e.arb.asin, {}, x),
+    domain=(-1.0, 1.0),
+    at_zero=0.0,
+    at_infinities=(math.nan, math.nan),
     near_zero=lambda u, sign: (u, sign),
 )
 
@@ -280,6 +304,9 @@ ACOS = elementary(
     evaluate=np.arccos,
     evaluate_exactly=lambda mp, x: mp.acos(x) if abs(x) <= 1 else mp.nan,
     enclosure=lambda e, x: e.inside(e.arb.acos, {1: e.zero[1]}, x),
+    domain=(-1.0, 1.0),
+    at_zero=math.pi / 2,
+    at_infinities=(math.nan, math.nan),
 )
 
 ATAN = elementary(
@@ -290,7 +317,12 @@ ATAN = elementary(
     is_linear_at_zero=True,
     evaluate=np.arctan,
     evaluate_exactly=lambda mp, x: mp.atan(x),
-    enclosure=lambda e, x: e.odd(e.arb.atan, lambda sign: e.signed(sign, e.arb.pi() / 2), x),
+    at_zero=0.0,
+    at_infinities=(-math.pi / 2, math.pi / 2),
+    ball=lambda x: x.atan(),
+    enclosure=lambda e, x: (
+        e.signed(x.sign, e.arb.pi() / 2) if x.kind == "infinity" else e.by_ball(ops.OPERATIONS["atan"], x)
+    ),
     near_zero=lambda u, sign: (u, -sign),
 )
 
@@ -313,7 +345,9 @@ SINH = elementary(
     is_linear_at_zero=True,
     evaluate=np.sinh,
     evaluate_exactly=lambda mp, x: mp.sinh(x),
-    enclosure=lambda e, x: e.odd(e.arb.sinh, lambda sign: e.infinity[sign], x),
+    at_zero=0.0,
+    at_infinities=(-math.inf, math.inf),
+    ball=lambda x: x.sinh(),
     near_zero=lambda u, sign: (u, sign),
 )
 
@@ -324,7 +358,9 @@ COSH = elementary(
     never_makes_nan=True,
     evaluate=np.cosh,
     evaluate_exactly=lambda mp, x: mp.cosh(x),
-    enclosure=lambda e, x: e.other(e.arb.cosh, 1, e.number(1), e.infinity[1], e.infinity[1], x),
+    at_zero=1,
+    at_infinities=(math.inf, math.inf),
+    ball=lambda x: x.cosh(),
     near_zero=lambda u, sign: (1, 1),
 )
 
@@ -336,9 +372,10 @@ TANH = elementary(
     is_linear_at_zero=True,
     evaluate=np.tanh,
     evaluate_exactly=lambda mp, x: mp.tanh(x),
-    enclosure=lambda e, x: e.odd(
-        e.arb.tanh, lambda sign: e.number(sign), x, lambda size: 2 * _logistic_of_ball(-2 * size)
-    ),
+    at_zero=0.0,
+    at_infinities=(-1, 1),
+    ball=lambda x: x.tanh(),
+    apart=lambda size: 2 * _logistic_of_ball(-2 * size),
     near_zero=lambda u, sign: (u, -sign),
 )
 
@@ -350,7 +387,9 @@ ASINH = elementary(
     is_linear_at_zero=True,
     evaluate=np.arcsinh,
     evaluate_exactly=lambda mp, x: mp.asinh(x),
-    enclosure=lambda e, x: e.odd(e.arb.asinh, lambda sign: e.infinity[sign], x),
+    at_zero=0.0,
+    at_infinities=(-math.inf, math.inf),
+    ball=lambda x: x.asinh(),
     near_zero=lambda u, sign: (u, -sign),
 )
 
@@ -361,6 +400,9 @@ ACOSH = elementary(
     evaluate=np.arccosh,
     evaluate_exactly=lambda mp, x: mp.acosh(x) if x >= 1 else mp.nan,
     enclosure=lambda e, x: e.acosh(x),
+    domain=(1.0, math.inf),
+    at_zero=math.nan,
+    at_infinities=(math.nan, math.inf),
 )
 
 ATANH = elementary(
@@ -371,6 +413,9 @@ ATANH = elementary(
     evaluate=np.arctanh,
     evaluate_exactly=lambda mp, x: mp.atanh(x) if abs(x) <= 1 else mp.nan,
     enclosure=lambda e, x: e.inside(e.arb.atanh, e.infinity, x),
+    domain=(-1.0, 1.0),
+    at_zero=0.0,
+    at_infinities=(math.nan, math.nan),
     near_zero=lambda u, sign: (u, sign),
 )
 
@@ -388,7 +433,10 @@ ERF = elementary(
     never_makes_nan=True,
     evaluate=lambda x: _error_functions().on_array("erf", x),
     evaluate_exactly=lambda mp, x: _error_functions().exact("erf", x),
-    enclosure=lambda e, x: e.odd(e.arb.erf, lambda sign: e.number(sign), x, _error_functions().erfc_of_ball),
+    at_zero=0.0,
+    at_infinities=(-1, 1),
+    ball=lambda x: x.erf(),
+    apart=lambda size: _error_functions().erfc_of_ball(size),
 )
 
 
@@ -398,21 +446,16 @@ ERFC = elementary(
     never_makes_nan=True,
     evaluate=lambda x: _error_functions().on_array("erfc", x),
     evaluate_exactly=lambda mp, x: _error_functions().exact("erfc", x),
-    enclosure=lambda e, x: e.other(
-        _error_functions().erfc_of_ball,
-        1,
-        e.number(1),
-        e.number(2),
-        e.zero[1],
-        x,
-        _error_functions().erfc_of_ball,
-    ),
+    at_zero=1,
+    at_infinities=(2, 0.0),
+    ball=lambda x: _error_functions().erfc_of_ball(x),
+    apart=lambda size: _error_functions().erfc_of_ball(size),
     near_zero=lambda u, sign: (1, -sign),
 )
 
 
-def _normal_tail_of_ball(arb: Any, ball: Any) -> Any:
-    return _error_functions().erfc_of_ball(ball / arb(2).sqrt()) / 2
+def _normal_tail_of_ball(ball: Any) -> Any:
+    return _error_functions().erfc_of_ball(ball / type(ball)(2).sqrt()) / 2
 
 
 NORMAL_TAIL = elementary(
@@ -421,15 +464,10 @@ NORMAL_TAIL = elementary(
     never_makes_nan=True,
     evaluate=lambda x: _error_functions().normal_tail_on_array(x),
     evaluate_exactly=lambda mp, x: _error_functions().exact("erfc", x / mp.sqrt(2)) / 2,
-    enclosure=lambda e, x: e.other(
-        partial(_normal_tail_of_ball, e.arb),
-        1,
-        e.number(Fraction(1, 2)),
-        e.number(1),
-        e.zero[1],
-        x,
-        partial(_normal_tail_of_ball, e.arb),
-    ),
+    at_zero=Fraction(1, 2),
+    at_infinities=(1, 0.0),
+    ball=_normal_tail_of_ball,
+    apart=_normal_tail_of_ball,
     near_zero=lambda u, sign: (type(u)(1, 2), -sign),
 )
 
@@ -442,6 +480,9 @@ ERFINV = elementary(
     evaluate=lambda x: _error_functions().erfinv_on_array(x),
     evaluate_exactly=lambda mp, x: mp.nan if not abs(x) <= 1 else _error_functions().exact_erfinv(x),
     enclosure=lambda e, x: e.inside(e.arb.erfinv, e.infinity, x),
+    domain=(-1.0, 1.0),
+    at_zero=0.0,
+    at_infinities=(math.nan, math.nan),
 )
 
 LOG_NDTR = elementary(
@@ -452,6 +493,8 @@ LOG_NDTR = elementary(
     evaluate=lambda x: _error_functions().log_ndtr_on_array(x),
     evaluate_exactly=lambda mp, x: _error_functions().exact_log_ndtr(x),
     enclosure=lambda e, x: e.log_ndtr(_error_functions().erfc_of_ball, x),
+    at_zero=-math.log(2),
+    at_infinities=(-math.inf, -0.0),
 )
 
 
@@ -465,141 +508,133 @@ def _slopes() -> ModuleType:
     return slopes
 
 
-def _slope(name: str, enclosure: Callable[..., Any], doc: str, **facts: Any) -> ops.Operation:
+def _slope(name: str, doc: str, sides: ops.Sides | None = None, **facts: Any) -> ops.Operation:
     def evaluate_exactly(mp: Any, x: Any) -> Any:
+        if mp.isnan(x) or mp.isinf(x):
+            return x if mp.isnan(x) else mp.mpf(facts["at_infinities"][x > 0])
         return _slopes().exactly(name, mp, x)
 
+    def ball(x: Any) -> Any:
+        return _slopes().of_ball(name, type(x))(x)
+
     def enclosed(e: Any, x: Any) -> Any:
-        return enclosure(e, _slopes().of_ball(name, e.arb), x)
+        return e.by_ball(ops.OPERATIONS[name], x, sides)
 
     return elementary(
-        name, doc=doc, never_makes_nan=True, evaluate_exactly=evaluate_exactly, enclosure=enclosed, **facts
+        name,
+        doc=doc,
+        never_makes_nan=True,
+        evaluate_exactly=evaluate_exactly,
+        ball=ball,
+        enclosure=enclosed if sides is not None else None,
+        **facts,
     )
 
 
-def _bell_shaped(at_zero: Fraction | None) -> Callable[..., Any]:
-    """The rule of what is positive and comes to 0 on both sides."""
-
-    def enclosure(e: Any, function: Any, x: Any) -> Any:
-        top = e.signed(1, function(e.arb(0))) if at_zero is None else e.number(at_zero)
-        return e.other(function, 1, top, e.zero[1], e.zero[1], x)
-
-    return enclosure
+def _sides_of_gate(ball: Any) -> tuple[int, tuple[int, int] | None]:
+    """The slope of a number times a gate: below zero far below, and above 1 far above."""
+    if ball > 0:
+        return 1, (1, 1) if ball > 1.5 else None
+    return -1 if ball < -1.5 else 0, None
 
 
-def _of_gate(at_zero: Fraction | None) -> Callable[..., Any]:
-    """The rule of the slope of a number times a gate: below zero far below, and above 1 far above."""
+#: The slopes of gates, which come to 0 from below and to 1 from above.
+_GATE: dict[str, Any] = {"sides": _sides_of_gate, "at_infinities": (-0.0, 1)}
 
-    def sides(e: Any, ball: Any) -> tuple[int, Any]:
-        if ball > 0:
-            return 1, (e.fmpq(1), 1) if ball > 1.5 else None
-        return -1 if ball < -1.5 else 0, None
-
-    def enclosure(e: Any, function: Any, x: Any) -> Any:
-        middle = e.signed(1, function(e.arb(0))) if at_zero is None else e.number(at_zero)
-        return e.slope(function, middle, e.zero[-1], e.number(1), sides, x)
-
-    return enclosure
-
+#: Slopes that are positive and come to 0 on both sides.
+_BELL: dict[str, Any] = {"at_infinities": (0.0, 0.0)}
 
 LOGISTIC_SLOPE = _slope(
     "logistic_slope",
-    _bell_shaped(Fraction(1, 4)),
     "The derivative of the logistic function: ``exp(-x) / (1 + exp(-x))**2``.",
+    **_BELL,
+    at_zero=Fraction(1, 4),
     near_zero=lambda u, sign: (type(u)(1, 4), -1),
 )
 
 TANH_SLOPE = _slope(
     "tanh_slope",
-    _bell_shaped(Fraction(1)),
     "The derivative of tanh: ``1 / cosh(x)**2``.",
+    **_BELL,
+    at_zero=1,
     near_zero=lambda u, sign: (1, -1),
 )
 
-BELL = _slope("bell", _bell_shaped(Fraction(1)), "``exp(-x**2)``.", near_zero=lambda u, sign: (1, -1))
+BELL = _slope("bell", "``exp(-x**2)``.", **_BELL, at_zero=1, near_zero=lambda u, sign: (1, -1))
 
 NORMAL_DENSITY = _slope(
-    "normal_density",
-    _bell_shaped(None),
-    "The density of the standard normal distribution: ``exp(-x**2 / 2) / sqrt(2 pi)``.",
+    "normal_density", "The density of the standard normal distribution: ``exp(-x**2 / 2) / sqrt(2 pi)``.", **_BELL
 )
 
 GATE_SLOPE = _slope(
     "gate_slope",
-    _of_gate(Fraction(1, 2)),
     "The derivative of ``x * logistic(x)``.",
+    **_GATE,
     instructions=60,
+    at_zero=Fraction(1, 2),
     near_zero=lambda u, sign: (type(u)(1, 2), sign),
 )
 
 NORMAL_GATE_SLOPE = _slope(
     "normal_gate_slope",
-    _of_gate(Fraction(1, 2)),
     "The derivative of ``x * normal_tail(-x)``, which is gelu.",
+    **_GATE,
     instructions=80,
+    at_zero=Fraction(1, 2),
     near_zero=lambda u, sign: (type(u)(1, 2), sign),
 )
 
 TANH_GATE_SLOPE = _slope(
     "tanh_gate_slope",
-    _of_gate(Fraction(1, 2)),
     "The derivative of gelu's approximation by tanh.",
+    **_GATE,
     instructions=80,
+    at_zero=Fraction(1, 2),
     near_zero=lambda u, sign: (type(u)(1, 2), sign),
 )
 
 TANH_GATE_BEND = _slope(
     "tanh_gate_bend",
-    lambda e, function, x: e.slope(
-        function,
-        e.signed(1, function(e.arb(0))),
-        e.zero[-1],
-        e.zero[-1],
-        lambda e, ball: (-1 if abs(ball) > 2 else 1 if abs(ball) < 1 else 0, None),
-        x,
-    ),
     "The derivative of tanh_gate_slope.",
+    lambda ball: (-1 if abs(ball) > 2 else 1 if abs(ball) < 1 else 0, None),
     instructions=120,
+    at_infinities=(-0.0, -0.0),
 )
 
 MISH_SLOPE = _slope(
     "mish_slope",
-    _of_gate(Fraction(3, 5)),
     "The derivative of ``x * tanh(log(1 + exp(x)))``.",
+    **_GATE,
     instructions=60,
+    at_zero=Fraction(3, 5),
     near_zero=lambda u, sign: (type(u)(3, 5), sign),
 )
 
-SERF_SLOPE = _slope("serf_slope", _of_gate(None), "The derivative of ``x * erf(log(1 + exp(x)))``.", instructions=200)
+SERF_SLOPE = _slope("serf_slope", "The derivative of ``x * erf(log(1 + exp(x)))``.", **_GATE, instructions=200)
 
 EXP_BEND = _slope(
     "exp_bend",
-    lambda e, function, x: e.slope(
-        function,
-        e.zero[-1],
-        e.number(-1),
-        e.infinity[-1],
-        lambda e, ball: (-1, (e.fmpq(-1), 1) if ball < 0 else None),
-        x,
-    ),
     "``exp(x) * (1 - x) - 1``, the derivative of ``a * expm1(x / a)`` by a where a is 1.",
+    lambda ball: (-1, (-1, 1) if ball < 0 else None),
+    at_zero=-0.0,
+    at_infinities=(-1, -math.inf),
     near_zero=lambda u, sign: (0, -1),
 )
 
 NORMAL_HAZARD = _slope(
     "normal_hazard",
-    lambda e, function, x: e.other(function, 1, e.signed(1, function(e.arb(0))), e.infinity[1], e.zero[1], x),
     "The derivative of log_ndtr: the normal distribution's density over its distribution function.",
     instructions=160,
+    at_zero=math.sqrt(2 / math.pi),
+    at_infinities=(math.inf, 0.0),
 )
 
 NORMAL_HAZARD_SLOPE = _slope(
     "normal_hazard_slope",
-    lambda e, function, x: e.slope(
-        function, e.signed(-1, -function(e.arb(0))), e.number(-1), e.zero[-1], lambda e, ball: (-1, None), x
-    ),
     "The derivative of normal_hazard, ``-h(x) * (x + h(x))``.",
+    lambda ball: (-1, None),
     instructions=200,
+    at_infinities=(-1, -0.0),
 )
 
 
@@ -609,6 +644,7 @@ NOTHING = elementary(
     never_makes_nan=True,
     instructions=0,
     evaluate_exactly=lambda mp, x: mp.mpf(0),
+    at_infinities=(0.0, 0.0),
     enclosure=lambda e, x: e.zero[1],
 )
 

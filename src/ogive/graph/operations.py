@@ -23,10 +23,16 @@ from ogive.graph.formats import Format
 if TYPE_CHECKING:
     from dataclasses import KW_ONLY
 
-__all__ = ["OPERATIONS", "Operation", "elementary", "named"]
+__all__ = ["OPERATIONS", "Fact", "Operation", "Sides", "elementary", "is_exact", "named"]
 
 #: Whether a node of this kind is well-formed. (Nodes import this file, so that their type has no name here.)
 Rule = Callable[[Any], bool]
+
+#: A value of a function: an int, a fraction, a zero or an infinity that it is exactly, NaN; or the number of float64 next to it.
+Fact = int | Fraction | float
+
+#: By a ball of a number: the sign of a function there (0 where it is unknown), and the fraction that it is beside, with the side.
+Sides = Callable[[Any], tuple[int, tuple[int, int] | None]]
 
 #: All kinds of nodes, by name.
 OPERATIONS: dict[str, Operation] = {}
@@ -102,6 +108,12 @@ class Operation(str):
     """The names of NumPy's functions that mean it."""
     lowering: Callable[..., Any] | None = None
     """The arithmetic of an elementary function: of an Arithmetic and the operands as double words, a double word."""
+    domain: tuple[float, float] = (-math.inf, math.inf)
+    """The interval of the operand of a function of one number, which is NaN outside."""
+    at_zero: Fact | None = None
+    """The value at zero of a function of one number; 0.0 stands for the zero itself, with its sign. None where nobody has said."""
+    at_infinities: tuple[Fact, Fact] | None = None
+    """The values of a function of one number at the two infinities, or its limits there."""
     is_linear_at_zero: bool = False
     """Whether it is its argument near zero: f(u) = u (1 + O(u))."""
     loses_subnormals: bool = False
@@ -110,8 +122,12 @@ class Operation(str):
     """It on arrays of float64 or long double, with NumPy."""
     evaluate_exactly: Callable[..., Any] | None = None
     """It on numbers of mpmath; the first argument is the context."""
+    ball: Callable[[Any], Any] | None = None
+    """A function of one number on balls. Enclosures are made of that, and of the values at zero and at the infinities."""
+    apart: Callable[[Any], Any] | None = None
+    """On balls of magnitudes: how far it is from the limit that is a fraction."""
     enclosure: Callable[..., Any] | None = None
-    """It on values of ogive.enclosures.enclosure; the first argument is the rules."""
+    """It on values of ogive.enclosures.enclosure, where no ball tells enough; the first argument is the rules."""
     near_zero: Callable[[Any, int], tuple[Any, int]] | None = None
     """For fractions u between -1 and 1 but 0, and their signs: a fraction that the value is beside, and on which side.
 
@@ -145,6 +161,11 @@ class Operation(str):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return named, (str(self),)
+
+
+def is_exact(value: Fact | None) -> bool:
+    """Whether a value of a function is a finite number exactly, and not next to one."""
+    return isinstance(value, int | Fraction) or value == 0
 
 
 def named(name: str) -> Operation:
@@ -490,6 +511,7 @@ SQUARE_ROOT = Operation(
     cost=10.0,
     numpy=("sqrt",),
     doc="The square root; NaN below zero, -0 at -0.",
+    domain=(0.0, math.inf),
 )
 
 

@@ -5,7 +5,6 @@ Both have operators of Python. The rest of their words is in `words`: exp, log1p
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from types import SimpleNamespace
@@ -13,7 +12,7 @@ from typing import Any
 
 from ogive.graph.error_functions import erfc_of_ball, exact
 
-__all__ = ["CUBIC", "DEFINITIONS", "exactly", "of_ball"]
+__all__ = ["CUBIC", "exactly", "of_ball"]
 
 #: The coefficient of gelu's approximation by tanh, as formulas have it; a multiple of it is exact.
 CUBIC = Fraction(0.044715)
@@ -120,29 +119,26 @@ def _mills(k: Any, x: Any) -> Any:
     return total + k.part(term)
 
 
-#: By name: the definition, and the limits at -inf and inf.
-DEFINITIONS: dict[str, tuple[Callable[[Any, Any], Any], float, float]] = {
-    "logistic_slope": (_logistic_slope, 0, 0),
-    "tanh_slope": (_tanh_slope, 0, 0),
-    "bell": (_bell, 0, 0),
-    "normal_density": (_normal_density, 0, 0),
-    "gate_slope": (_gate_slope, 0, 1),
-    "normal_gate_slope": (_normal_gate_slope, 0, 1),
-    "tanh_gate_slope": (_tanh_gate_slope, 0, 1),
-    "tanh_gate_bend": (_tanh_gate_bend, -0.0, -0.0),
-    "mish_slope": (_mish_slope, 0, 1),
-    "serf_slope": (_serf_slope, 0, 1),
-    "exp_bend": (_exp_bend, -1, -math.inf),
-    "normal_hazard": (_normal_hazard, math.inf, 0),
-    "normal_hazard_slope": (_normal_hazard_slope, -1, 0),
+#: The definitions by name.
+DEFINITIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "logistic_slope": _logistic_slope,
+    "tanh_slope": _tanh_slope,
+    "bell": _bell,
+    "normal_density": _normal_density,
+    "gate_slope": _gate_slope,
+    "normal_gate_slope": _normal_gate_slope,
+    "tanh_gate_slope": _tanh_gate_slope,
+    "tanh_gate_bend": _tanh_gate_bend,
+    "mish_slope": _mish_slope,
+    "serf_slope": _serf_slope,
+    "exp_bend": _exp_bend,
+    "normal_hazard": _normal_hazard,
+    "normal_hazard_slope": _normal_hazard_slope,
 }
 
 
 def exactly(name: str, mp: Any, x: Any) -> Any:
-    """The value at a number of mpmath."""
-    definition, below, above = DEFINITIONS[name]
-    if mp.isnan(x) or mp.isinf(x):
-        return x if mp.isnan(x) else mp.mpf(above if x > 0 else below)
+    """The value at a finite number of mpmath."""
     words = SimpleNamespace(
         exp=mp.exp,
         log1p=mp.log1p,
@@ -153,7 +149,7 @@ def exactly(name: str, mp: Any, x: Any) -> Any:
         number=lambda q: mp.mpf(q.numerator) / q.denominator,
         part=lambda term: term / 2,
     )
-    return definition(words, x)
+    return DEFINITIONS[name](words, x)
 
 
 def of_ball(name: str, arb: Any) -> Callable[[Any], Any]:
@@ -168,5 +164,4 @@ def of_ball(name: str, arb: Any) -> Callable[[Any], Any]:
         number=lambda q: arb(q.numerator) / q.denominator,
         part=lambda term: arb(0.5, 0.5) * term,
     )
-    definition, _, _ = DEFINITIONS[name]
-    return lambda x: definition(words, x)
+    return lambda x: DEFINITIONS[name](words, x)

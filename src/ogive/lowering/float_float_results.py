@@ -56,7 +56,7 @@ from ogive.lowering.numerics.elementary.float_float_functions import (
     softplus_tail,
     times_ramp,
 )
-from ogive.lowering.numerics.elementary.propagation import FUNCTIONS, bounded
+from ogive.lowering.numerics.elementary.propagation import bounded
 from ogive.lowering.numerics.float_float import (
     FARTHEST,
     FEW_POWERS,
@@ -237,7 +237,7 @@ class FloatFloatReals:
         """Where functions of operands are defined: elsewhere, and of NaN, a result that is made of them is NaN."""
         m, found = self.m, dict[Expression, None]()
         for current in walk(root, operands=lambda n: n.operands if _keeps_nan(n) else ()):
-            low, high = _domain(current)
+            low, high = current.operation.domain
             if (low, high) == (-math.inf, math.inf) or current.operands[0].operation is not ops.INPUT:
                 continue
             x = single_operand(current.operands[0], self.inputs)
@@ -351,14 +351,6 @@ def _keeps_nan(current: Expression) -> bool:
 
 #: Operations whose results are NaN where an operand is.
 ARITHMETIC = frozenset({ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.DIVIDE, ops.NEGATE, ops.ABSOLUTE, ops.SQUARE_ROOT})
-
-
-def _domain(current: Expression) -> tuple[float, float]:
-    """Where the operand of a function lies, or the function is NaN."""
-    if current.operation is ops.SQUARE_ROOT:
-        return 0.0, math.inf
-    function = FUNCTIONS.get(current.operation.name) if current.operation.is_elementary else None
-    return (-math.inf, math.inf) if function is None else function.domain
 
 
 def _beneath(root: Expression) -> Expression | None:

@@ -107,7 +107,7 @@ class BoundRules:
             ops.NOT: self.opposite,
             ops.SELECT: self.select,
             functions.NORMAL_TAIL: self.normal_tail,
-            **{name: partial(self.apply, *row) for name, row in self._functions().items()},
+            **self.applied(self._functions()),
         }
 
     def erf(self, x: Any) -> Any:
@@ -383,7 +383,7 @@ class BoundRules:
     # ---- functions of one number
 
     def _functions(self) -> dict[Operation, tuple[Any, ...]]:
-        """NumPy's function; how much the operand's error changes it at most; the sign; where it is NaN; at infinity.
+        """NumPy's function; how much the operand's error changes it at most; the sign; at infinity.
 
         The change is a function of operand, bound and value. The sign: 1 where the value has one, 0 where it is that
         of the operand, None where neither. ``limit`` and ``huge``: what comes out of a huge number, if that is known.
@@ -418,41 +418,41 @@ class BoundRules:
             near = np.maximum(np.abs(x) - e, 0)
             return 1.15 * np.exp(-near * near) * e * SLACK
 
-        def outside(x: Any, e: Any) -> Any:
-            return np.abs(x) - e * SLACK > 1
-
         itself: Any = lambda x, e, f: e  # noqa: E731
         sqrt: Any = lambda x, e, f: np.where(x > e * SLACK, f * (e / x), np.where(e == 0, 0, np.inf))  # noqa: E731
-        below = {n: partial(lambda limit, x, e: x + e * SLACK < limit, limit) for n, limit in enumerate((0, -1, 1))}
         return {
-            ops.SQUARE_ROOT: (np.sqrt, sqrt, 1, below[0], ""),
-            functions.EXP: (np.exp, lambda x, e, f: f * grown(e), 1, None, "limit huge"),
-            functions.EXPM1: (np.expm1, lambda x, e, f: (np.abs(f) + 1) * grown(e), 0, None, "limit huge"),
-            functions.LOG: (np.log, lambda x, e, f: of_part(e, x), None, below[0], ""),
-            functions.LOG1P: (np.log1p, lambda x, e, f: of_part(e, (1 + x) * (1 - 4 * self.half)), 0, below[1], ""),
-            functions.LOGISTIC: (self.logistic, lambda x, e, f: f * grown(e), 1, None, "limit"),
-            functions.SIN: (np.sin, itself, None, None, ""),
-            functions.COS: (np.cos, itself, None, None, ""),
-            functions.TAN: (np.tan, tangent, None, None, ""),
-            functions.SINH: (np.sinh, lambda x, e, f: (np.abs(f) + 1) * grown(e), 0, None, "huge"),
-            functions.COSH: (np.cosh, lambda x, e, f: f * grown(e), 1, None, "huge"),
-            functions.TANH: (np.tanh, itself, 0, None, "limit"),
-            functions.ASIN: (np.arcsin, inverse_sine, 0, outside, ""),
-            functions.ACOS: (np.arccos, inverse_sine, 1, outside, ""),
-            functions.ATAN: (np.arctan, itself, 0, None, "limit"),
-            functions.ASINH: (np.arcsinh, itself, 0, None, ""),
-            functions.ACOSH: (np.arccosh, inverse_cosh, 1, below[2], ""),
-            functions.ATANH: (np.arctanh, inverse_tangent, 0, outside, ""),
-            functions.ERF: (self.erf, lambda x, e, f: 1.15 * e, 0, None, "limit"),
-            functions.ERFC: (self.erfc, gaussian, 1, None, "limit"),
+            ops.SQUARE_ROOT: (np.sqrt, sqrt, 1, ""),
+            functions.EXP: (np.exp, lambda x, e, f: f * grown(e), 1, "limit huge"),
+            functions.EXPM1: (np.expm1, lambda x, e, f: (np.abs(f) + 1) * grown(e), 0, "limit huge"),
+            functions.LOG: (np.log, lambda x, e, f: of_part(e, x), None, ""),
+            functions.LOG1P: (np.log1p, lambda x, e, f: of_part(e, (1 + x) * (1 - 4 * self.half)), 0, ""),
+            functions.LOGISTIC: (self.logistic, lambda x, e, f: f * grown(e), 1, "limit"),
+            functions.SIN: (np.sin, itself, None, ""),
+            functions.COS: (np.cos, itself, None, ""),
+            functions.TAN: (np.tan, tangent, None, ""),
+            functions.SINH: (np.sinh, lambda x, e, f: (np.abs(f) + 1) * grown(e), 0, "huge"),
+            functions.COSH: (np.cosh, lambda x, e, f: f * grown(e), 1, "huge"),
+            functions.TANH: (np.tanh, itself, 0, "limit"),
+            functions.ASIN: (np.arcsin, inverse_sine, 0, ""),
+            functions.ACOS: (np.arccos, inverse_sine, 1, ""),
+            functions.ATAN: (np.arctan, itself, 0, "limit"),
+            functions.ASINH: (np.arcsinh, itself, 0, ""),
+            functions.ACOSH: (np.arccosh, inverse_cosh, 1, ""),
+            functions.ATANH: (np.arctanh, inverse_tangent, 0, ""),
+            functions.ERF: (self.erf, lambda x, e, f: 1.15 * e, 0, "limit"),
+            functions.ERFC: (self.erfc, gaussian, 1, "limit"),
         }
+
+    def applied(self, rows: Mapping[Operation, tuple[Any, ...]]) -> dict[Operation, Callable[..., Any]]:
+        """The rules of functions with such rows."""
+        return {operation: partial(self.apply, operation.domain, *row) for operation, row in rows.items()}
 
     def apply(
         self,
+        domain: tuple[float, float],
         function: Callable[..., Any],
         change: Callable[..., Any],
         sign: int | None,
-        is_nan: Callable[..., Any] | None,
         at_infinity: str,
         a: Estimated,
     ) -> Estimated:
@@ -479,7 +479,11 @@ class BoundRules:
             # The result overflows even if the operand is off by 1.
             is_near = np.isfinite(a.value) & (np.asarray(a.bound) < 1)
             huge = np.isinf(value) & (is_near | big)
-        nan = None if is_nan is None else is_nan(a.value, a.bound) & np.isfinite(a.bound) & ~np.isnan(a.value)
+        low, high = domain
+        nan = None
+        if domain != (-math.inf, math.inf):
+            is_outside = (a.value + a.bound * SLACK < low) | (a.value - a.bound * SLACK > high)
+            nan = is_outside & np.isfinite(a.bound) & ~np.isnan(a.value)
         return self.made(value, bound, known, a, nan=nan, huge=huge)
 
     def logistic(self, x: Any) -> Any:

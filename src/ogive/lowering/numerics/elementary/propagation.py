@@ -11,7 +11,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, wraps
+from functools import cache, cached_property, wraps
 from typing import Literal
 
 from ogive.graph import operations as ops
@@ -57,9 +57,6 @@ SIGN_OF_OPERAND = {"asin": math.inf, "atanh": math.inf, "sin": 3.0, "tan": 1.5}
 #: Operands other than zero whose results are exact.
 EXACT_AT = dict.fromkeys(("log", "log2", "log10", "acosh", "acos"), 1.0)
 
-#: Functions that are zero at zero, and on both sides of their operand next to it, or far from it.
-ZERO_AT_ZERO = frozenset({"cbrt", "erf", "erfinv"})
-
 Everything = Interval(-math.inf, math.inf)
 
 
@@ -84,21 +81,13 @@ class Function:
     #: The function, if it is positive and grows.
     increasing: Callable[[float], float] | None = None
     #: Whether it grows everywhere, is u at zero, and no less than u/2 from there to 1.
-    is_linear_at_zero: bool = False
+    grows_as_operand: bool = False
     #: For finite operands the largest magnitude of a finite result.
     largest: float = math.inf
     #: Whether the slope grows without a limit near zero, so that no absolute error of the operand is next to nothing there.
     is_steep_at_zero: bool = False
     #: Whether the result may be so small that it has lost bits, or zero.
     underflows: bool = False
-    #: The end at which a positive function is zero, -inf or inf; None for others.
-    zero_at: float | None = None
-    #: Its limit at the other end, nearly, and always below.
-    other_limit: float | None = None
-    #: The limit of a function that is zero at zero at minus infinity, and always above.
-    lower_limit: float | None = None
-    #: Whether the result of finite operands has a magnitude below 1.
-    is_below_one: bool = False
     #: Beyond this the function is next to nothing, and float64's own kernels know no more of it: a power of two is clamped there.
     nothing_beyond: float | None = None
     #: Whether the rule adds an exponent to its result, in float64's own kernels.
@@ -106,14 +95,66 @@ class Function:
     #: Whether the rule is saturated beyond the limits: what it returns there is beyond all element types but float64, as
     #: the exact value is.
     saturates: bool = False
-    #: The domain: the operand lies there, or the result is NaN.
-    domain: tuple[float, float] = (-math.inf, math.inf)
-    #: Whether the function of vast numbers, of positive ones and of negative ones, is vast or next to its limit.
-    of_vast: tuple[Vast, Vast] = ("unknown", "unknown")
     #: Whether the condition number grows as the square of the operand, and not as the operand.
     is_of_square: bool = False
-    #: Its name, by which ties.py knows it.
+    #: Its name, by which its row is found (graph/elementary_functions.py).
     name: str = ""
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """Where the operand lies, or the result is NaN."""
+        return ops.OPERATIONS[self.name].domain
+
+    @property
+    def at_zero(self) -> float | None:
+        """The value at zero, if that is a number exactly."""
+        value = ops.OPERATIONS[self.name].at_zero
+        return None if value is None or not ops.is_exact(value) else float(value)
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The values at the infinities, those that are numbers exactly; NaN for others, and for functions without an exact value at zero."""
+        values = ops.OPERATIONS[self.name].at_infinities
+        if values is None or self.at_zero is None:
+            return math.nan, math.nan
+        below, above = (
+            math.nan if math.isfinite(value) and not ops.is_exact(value) else float(value) for value in values
+        )
+        return below, above
+
+    @property
+    def zero_at(self) -> float | None:
+        """The end at which a positive function is zero, -inf or inf; None for others."""
+        return None if 0 not in self.ends else -math.inf if self.ends[0] == 0 else math.inf
+
+    @property
+    def other_limit(self) -> float | None:
+        """The finite limit of a function that is zero at one end at the other one; its values are below."""
+        return max(self.ends) if 0 in self.ends and math.isfinite(max(self.ends)) else None
+
+    @property
+    def lower_limit(self) -> float | None:
+        """The finite limit at minus infinity of a function that is zero at zero; its values are above."""
+        return self.ends[0] if self.at_zero == 0 and math.isfinite(self.ends[0]) else None
+
+    @property
+    def is_below_one(self) -> bool:
+        """Whether the result of finite operands has a magnitude below 1."""
+        return self.ends == (-1.0, 1.0)
+
+    @property
+    def of_vast(self) -> tuple[Vast, Vast]:
+        """Whether the function of vast numbers, of positive ones and of negative ones, is vast or next to its limit."""
+        ends = ops.OPERATIONS[self.name].at_infinities
+        if ends is None or self.at_zero is None:
+            return "unknown", "unknown"
+        below, above = map(self._kind_of, ends)
+        return above, below
+
+    def _kind_of(self, end: ops.Fact) -> Vast:
+        if math.isfinite(end):
+            return "limit"
+        return "vast" if math.isinf(end) and self.saturates else "unknown"
 
 
 def _one(m: Bounded, u: Expression, f: Expression) -> Expression:
@@ -215,84 +256,67 @@ def _within(limit: float, condition: float) -> tuple[tuple[Interval, float], ...
     return ((Interval(-limit, limit), condition),)
 
 
-_OF_VAST: dict[str, tuple[Vast, Vast]] = {
-    "cosh": ("vast", "vast"),
-    "sinh": ("vast", "vast"),
-    "exp": ("vast", "limit"),
-    "exp2": ("vast", "limit"),
-    "expm1": ("vast", "limit"),
-    **dict.fromkeys(("atan", "erf", "erfc", "logistic", "normal_tail", "tanh"), ("limit", "limit")),
-}
+def _tail(nothing_beyond: float | None = 700.0) -> Function:
+    """A tail of the normal distribution, or its logarithm."""
+    return Function(
+        *(_of_any(1490.0), _gauss_tail, _per_gauss_tail),
+        underflows=True,
+        is_of_square=True,
+        nothing_beyond=nothing_beyond,
+    )
+
+
+def _exponential(limits: tuple[float, float], increasing: Callable[[float], float] | None = None) -> Function:
+    """A power of a number larger than 1."""
+    return Function(
+        *(_of_any(1500.0), _value, _one, limits),
+        is_limited_above=True,
+        underflows=True,
+        saturates=True,
+        nothing_beyond=-FARTHEST,
+        increasing=increasing,
+    )
+
 
 #: Condition numbers: of exp(u) it is abs(u), of those made of it no more than abs(u) + 1.
-FUNCTIONS: dict[str, Function] = {
+_ROWS: dict[str, Function] = {
     "acos": Function((), _inverse_sine, _inside),
     "acosh": Function((), _inverse_cosh, _above_one, (2.0**128, math.inf), largest=800.0),
     "asin": Function(_within(0.5, 1.2), _inverse_sine, _inside),
-    "asinh": Function(_of_any(1.0), limits=(2.0**128, math.inf), largest=800.0),
-    "atan": Function(_of_any(1.0)),
+    "asinh": Function(_of_any(1.0), limits=(2.0**128, math.inf), largest=800.0, grows_as_operand=True),
+    "atan": Function(_of_any(1.0), grows_as_operand=True),
     "atanh": Function(_within(0.5, 1.3), _inverse_tangent, _inside, (1 - 2.0**-50, math.inf), largest=800.0),
-    "cbrt": Function(_of_any(1.0), _per_operand, _magnitude, is_steep_at_zero=True),
+    "cbrt": Function(_of_any(1.0), _per_operand, _magnitude, is_steep_at_zero=True, takes_exponents=True),
     "cos": Function(_within(1.0, 1.6), limits=(2.0**160, math.inf), static=2.0**-72),
     "cosh": Function(_of_any(1410.0), _value_and_more, _one, (1400.0, 1400.0), saturates=True),
-    "erf": Function(_of_any(1.0), lambda m, u, f: m.number(1.13)),
-    "erfc": Function(_of_any(1490.0), _gauss_tail, _per_gauss_tail, underflows=True),
+    "erf": Function(_of_any(1.0), lambda m, u, f: m.number(1.13), grows_as_operand=True),
+    "erfc": _tail(),
     "erfinv": Function(_within(0.5, 1.2), _inverse_error, _inside, largest=800.0),
-    "exp": Function(
-        _of_any(1500.0), _value, _one, (709.0, 1400.0), is_limited_above=True, underflows=True, saturates=True
-    ),
-    "exp2": Function(
-        _of_any(1500.0), _value, _one, (1020.0, 2020.0), is_limited_above=True, underflows=True, saturates=True
-    ),
+    "exp": _exponential((709.0, 1400.0), increasing=math.exp),
+    "exp2": _exponential((1020.0, 2020.0)),
     "expm1": Function(
-        _of_any(1410.0), _value_and_more, _one, (700.0, 1400.0), is_limited_above=True, saturates=True, lower_limit=-1.0
+        *(_of_any(1410.0), _value_and_more, _one, (700.0, 1400.0)),
+        is_limited_above=True,
+        saturates=True,
+        grows_as_operand=True,
     ),
-    "log": Function((), _reciprocal, _magnitude, largest=800.0, is_logarithm=True),
-    "log10": Function((), _reciprocal, _magnitude, largest=800.0, is_logarithm=True),
-    "log2": Function((), _more_than_reciprocal, _magnitude, largest=1100.0),
-    "log_ndtr": Function(_of_any(1490.0), _gauss_tail, _per_gauss_tail, underflows=True),
-    "log1p": Function(((Interval(-0.5, math.inf), 1.45),), _reciprocal_of_next, _next, largest=800.0),
-    "logistic": Function(_of_any(1500.0), _value, _one, underflows=True),
-    "normal_tail": Function(_of_any(1490.0), _gauss_tail, _per_gauss_tail, underflows=True),
+    "log": Function((), _reciprocal, _magnitude, largest=800.0, is_logarithm=True, takes_exponents=True),
+    "log10": Function((), _reciprocal, _magnitude, largest=800.0, is_logarithm=True, takes_exponents=True),
+    "log2": Function((), _more_than_reciprocal, _magnitude, largest=1100.0, takes_exponents=True),
+    "log_ndtr": _tail(nothing_beyond=None),
+    "log1p": Function(
+        ((Interval(-0.5, math.inf), 1.45),), _reciprocal_of_next, _next, largest=800.0, grows_as_operand=True
+    ),
+    "logistic": Function(
+        _of_any(1500.0), _value, _one, underflows=True, nothing_beyond=-FARTHEST, increasing=_logistic
+    ),
+    "normal_tail": _tail(),
     "sin": Function(_within(1.5, 1.0), limits=(2.0**160, math.inf), static=2.0**-72),
-    "sinh": Function(_of_any(1410.0), _value_and_more, _one, (1400.0, 1400.0), saturates=True),
+    "sinh": Function(_of_any(1410.0), _value_and_more, _one, (1400.0, 1400.0), saturates=True, grows_as_operand=True),
     "tan": Function(_within(0.78, 1.6), _tangent, _per_tangent, (2.0**160, math.inf), static=2.0**-72),
-    "tanh": Function(_of_any(1.0)),
+    "tanh": Function(_of_any(1.0), grows_as_operand=True),
 }
-FUNCTIONS |= {
-    name: replace(FUNCTIONS[name], is_linear_at_zero=True)
-    for name in ("asinh", "atan", "erf", "expm1", "log1p", "sinh", "tanh")
-}
-FUNCTIONS |= {name: replace(FUNCTIONS[name], is_of_square=True) for name in ("erfc", "log_ndtr", "normal_tail")}
-FUNCTIONS |= {name: replace(FUNCTIONS[name], takes_exponents=True) for name in ("cbrt", "log", "log2", "log10")}
-FUNCTIONS |= {name: replace(FUNCTIONS[name], is_below_one=True) for name in ("erf", "tanh")}
-FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=-math.inf) for name in ("exp", "exp2", "logistic")}
-FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=math.inf) for name in ("erfc", "normal_tail")}
-FUNCTIONS |= {name: replace(FUNCTIONS[name], nothing_beyond=-FARTHEST) for name in ("exp", "exp2", "logistic")}
-FUNCTIONS |= {name: replace(FUNCTIONS[name], nothing_beyond=700.0) for name in ("erfc", "normal_tail")}
-FUNCTIONS |= {
-    name: replace(FUNCTIONS[name], other_limit=limit)
-    for name, limit in (("logistic", 1.0), ("normal_tail", 1.0), ("erfc", 2.0))
-}
-FUNCTIONS |= {
-    name: replace(FUNCTIONS[name], domain=domain)
-    for name, domain in (
-        ("acos", (-1.0, 1.0)),
-        ("asin", (-1.0, 1.0)),
-        ("atanh", (-1.0, 1.0)),
-        ("erfinv", (-1.0, 1.0)),
-        ("acosh", (1.0, math.inf)),
-        ("log", (0.0, math.inf)),
-        ("log10", (0.0, math.inf)),
-        ("log2", (0.0, math.inf)),
-        ("log1p", (-1.0, math.inf)),
-    )
-}
-FUNCTIONS |= {name: replace(FUNCTIONS[name], of_vast=of_vast) for name, of_vast in _OF_VAST.items()}
-FUNCTIONS |= {
-    name: replace(FUNCTIONS[name], increasing=function)
-    for name, function in (("exp", math.exp), ("logistic", _logistic))
-}
+FUNCTIONS = {name: replace(function, name=name) for name, function in _ROWS.items()}
 
 
 def rule_of(m: Arithmetic, operation: Operation) -> Callable[..., DoubleWord]:
@@ -341,7 +365,7 @@ def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., D
         if name in OF_TWO:
             made = OF_TWO[name](m, own, result, *operands)
         else:
-            function = replace(FUNCTIONS[name], name=name)
+            function = FUNCTIONS[name]
             own = replace(own, static=UNDERFLOW if function.underflows else 0.0)
             if is_result:
                 limits = (math.inf, math.inf) if function.saturates else function.limits
@@ -355,8 +379,7 @@ def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., D
 def bounded_of_sums(m: Bounded, operand: DoubleWord) -> DoubleWord:
     """The exponential of float64's own kernels that is summed, with its bound (`exp_of_sums`)."""
     result = exp_of_sums(m, replace(operand, error=UNKNOWN))
-    function = replace(FUNCTIONS["exp"], name="exp")
-    made = of_one(m, function, Bound(IN_WORDS["exp_of_sums"], UNDERFLOW), result, operand)
+    made = of_one(m, FUNCTIONS["exp"], Bound(IN_WORDS["exp_of_sums"], UNDERFLOW), result, operand)
     return m.finished(made, made.error)
 
 
@@ -417,13 +440,12 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
             u = m.without_static(u)
             error, doubt = u.error, either(doubt, u.error.doubt)
     is_relative = error.is_exact and result.exponent is None
-    at_zero = m.where_zero(u) if m.follows_zeros and function.is_linear_at_zero and not is_relative else None
-    value_at_zero = _value_at_zero(function.name)
-    if m.follows_zeros and value_at_zero:
+    at_zero = m.where_zero(u) if m.follows_zeros and function.grows_as_operand and not is_relative else None
+    if m.follows_zeros and function.at_zero:
         at_zero = m.where_zero(u)
         if at_zero is not None:
             number = m.unscaled(replace(result, error=UNKNOWN))
-            is_value = m.equal_(number.high, m.number(value_at_zero))
+            is_value = m.equal_(number.high, m.number(function.at_zero))
             at_zero = both(at_zero, both(is_value, m.equal_(m.low_part(number), m.number(0.0))))
     if not error.is_exact:
         change = _change(m, function, replace(u, error=error), error, lies)
@@ -449,26 +471,24 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
             grown = grown if far is None else m.select_(far, m.number(0.0), grown)
             absolute = grown if absolute is None else m.add_(absolute, grown)
     # For functions that grow from f(0) = 0, with a slope of nearly 1 there.
-    least = min(error.least, 1.0) / 2 if function.is_linear_at_zero and u.is_exact and error.is_exact else 0.0
+    least = min(error.least, 1.0) / 2 if function.grows_as_operand and u.is_exact and error.is_exact else 0.0
     if function.increasing is not None and max(abs(u_low), abs(u_high)) < 700 and error.is_relative:
         least = max(least, function.increasing(u_low) * (1 - 2.0**-16))
     # Those that are linear at zero have the sign of the operand, also where it has underflowed.
-    keeps_sign = m.keeps_sign(u) if function.is_linear_at_zero else None
+    keeps_sign = m.keeps_sign(u) if function.grows_as_operand else None
     if m.extended and function.name in SIGN_OF_OPERAND:
         keeps_sign = m.keeps_sign(u)
         if keeps_sign is not None:
             keeps_sign = both(keeps_sign, m.less_(m.abs_(u.high), m.number(SIGN_OF_OPERAND[function.name])))
-    if (
-        m.follows_exactness and _value_at_zero(function.name) == 0
-    ):  # and grows there: a rule's interval may lie a little below
+    if m.follows_exactness and function.at_zero == 0:  # and grows there: a rule's interval may lie a little below
         low, high = max(result.interval.low, 0.0) if u_low >= 0 else result.interval.low, result.interval.high
         periodic = function.name in ("sin", "tan") and u_high > 1.5
         result = result if periodic else replace(result, interval=Interval(low, max(low, high)))
     beyond = ties.near_zero(m, function.name, u, _beyond(m, function, u)) if m.extended else None
-    exactly = _exactly_at_points(m, function.name, u) if m.follows_exactness else at_zero
+    exactly = _exactly_at_points(m, function, u) if m.follows_exactness else at_zero
     if exactly is not None and result.low is not None and function.name in ("erfc", "normal_tail"):
         result = replace(result, low=m.select_(exactly, m.number(0.0), result.low))  # the rule is off by a last bit
-    is_limit = _is_limit(m, function.name, u, result) if m.follows_exactness else None
+    is_limit = _is_limit(m, function, u, result) if m.follows_exactness else None
     if is_limit is not None:
         rest = None if result.low is None else m.select_(is_limit, m.number(0.0), result.low)
         result = replace(result, low=rest)
@@ -494,22 +514,14 @@ def _no_logarithm(m: Bounded, operand: DoubleWord) -> Expression | None:
     return both(is_number, m.less_(m.number(FARTHEST / 2), m.abs_(operand.exponent)))
 
 
-def _value_at_zero(name: str) -> float | None:
-    """The value of a function at zero; None for those that have none, or no exact one."""
-    found = ties.at_zero(name)
-    return (
-        None if found is None and name not in ZERO_AT_ZERO else 0.0 if found is None or found.is_line else found.value
-    )
-
-
-#: Functions whose finite limits at the infinities are numbers of every format.
-EXACT_AT_INFINITIES = frozenset({"tanh", "logistic", "erf", "erfc", "normal_tail", "exp", "exp2", "expm1"})
-
-
-def _is_limit(m: Bounded, name: str, u: DoubleWord, result: DoubleWord) -> Expression | None:
+def _is_limit(m: Bounded, function: Function, u: DoubleWord, result: DoubleWord) -> Expression | None:
     """The condition that the result is the function's finite limit at an infinity, which the operand is, or has become."""
     is_known = m.knows_infinities or ties.exactness(u) is not None
-    if name not in EXACT_AT_INFINITIES or not is_known or u.interval.within(-sys.float_info.max, sys.float_info.max):
+    if (
+        not any(map(math.isfinite, function.ends))
+        or not is_known
+        or u.interval.within(-sys.float_info.max, sys.float_info.max)
+    ):
         return None
     return both(m.equal_(m.abs_(u.high), m.number(math.inf)), m.is_finite_(result.high))
 
@@ -521,12 +533,12 @@ def _where_infinite(m: Bounded, operand: DoubleWord, u: DoubleWord) -> Expressio
     return ties.exactness(u) or nowhere()
 
 
-def _exactly_at_points(m: Bounded, name: str, u: DoubleWord) -> Expression | None:
+def _exactly_at_points(m: Bounded, function: Function, u: DoubleWord) -> Expression | None:
     """The condition that the result is exact: log(1), exp(0), and exp2 of integers."""
-    where, is_exact_at_zero = ties.exactness(u), _value_at_zero(name) is not None
-    if is_exact_at_zero and name != "exp2":
+    where, name = ties.exactness(u), function.name
+    if function.at_zero is not None and name != "exp2":
         return m.is_zero(u)
-    if (name not in EXACT_AT and not is_exact_at_zero) or where is None:
+    if (name not in EXACT_AT and function.at_zero is None) or where is None:
         return None
     if u.low is not None:
         where = both(where, m.equal_(u.low, m.number(0.0)))
@@ -541,7 +553,7 @@ def _far(m: Bounded, function: Function, u: DoubleWord, change: Expression) -> E
 
     There `FUNCTIONS` have what the rule is wrong by. atan comes to its limit later.
     """
-    if not m.follows_vast or "unknown" in function.of_vast or function.name == "atan":
+    if not m.follows_vast or function.name == "atan" or "unknown" in function.of_vast:
         return None
     size = m.abs_(u.high)
     return both(m.less_(m.number(FAR), size), m.less_(m.mul_(change, m.number(2.0)), size))
@@ -595,8 +607,8 @@ def _beyond(m: Bounded, function: Function, u: DoubleWord) -> Beyond | None:
 def _beyond_zero(m: Bounded, function: Function, u: DoubleWord) -> Beyond | None:
     """For a function that is linear at zero the number that its operand lies beyond, where that is zero."""
     zero, near = m.number(0.0), u.error.beyond
-    if not function.is_linear_at_zero or near is None or (near.high is zero and near.low is zero):
-        return near if function.is_linear_at_zero else None
+    if not function.grows_as_operand or near is None or (near.high is zero and near.low is zero):
+        return near if function.grows_as_operand else None
     if not (m.follows_zeros or m.follows_exactness):
         return None
     at_zero = both(m.equal_(near.high, zero), m.equal_(near.low, zero))
