@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, node, walk
+from ogive.graph.expression import Expression, Format, node, rewritten, walk
 
 __all__ = ["CHOICES", "LOST", "LoopOfTurns", "loops", "settled"]
 
@@ -200,17 +200,12 @@ def _loop(turns: Sequence[_Turn], inside: Collection[Expression]) -> LoopOfTurns
             continue
         known[placeholder] = of_column.setdefault(column, placeholder)
         tables[of_column[column]] = tuple(n.attribute for n in column)
-    for n in walk(*last.form):
-        if n not in known:
-            known[n] = (
-                node(n.operation, tuple(known[o] for o in n.operands), n.attribute, n.format) if n.operands else n
-            )
     carried = tuple(_placeholder("carried", k, n) for k, n in enumerate(last.before))
     unchanging = [n for user in last.inside for n in user.operands if n not in inside]
     needs = tuple(dict.fromkeys([*first.before, *(n for n in unchanging if n.operation != ops.CONSTANT)]))
     if not inside or any(n in inside for n in walk(*needs)):
         return None
-    return LoopOfTurns(carried, tuple(known[n] for n in last.form), first.before, last.after, len(turns), tables, needs)
+    return LoopOfTurns(carried, rewritten(last.form, known.get), first.before, last.after, len(turns), tables, needs)
 
 
 def settled(roots: Sequence[Expression]) -> Sequence[Expression]:
@@ -218,14 +213,7 @@ def settled(roots: Sequence[Expression]) -> Sequence[Expression]:
 
     Compilers warn of such comparisons, and of values that only such a choice uses; people wonder.
     """
-    found: dict[Expression, Expression] = {}
-    for current in walk(*roots):
-        operands = tuple(found[operand] for operand in current.operands)
-        is_same = operands == current.operands
-        found[current] = _folded(
-            current if is_same else node(current.operation, operands, current.attribute, current.format)
-        )
-    return [found[root] for root in roots]
+    return rewritten(roots, lambda old, new: _folded(new))
 
 
 def _decided(n: Expression) -> bool | None:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from ogive import formula as f
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, Term, constant, node, walk
+from ogive.graph.expression import Expression, Format, Term, constant, rewritten, walk
 
 __all__ = [
     "ONE",
@@ -143,16 +143,7 @@ def _branches(current: Term) -> Sequence[Term]:
 
 def substituted(roots: Sequence[Expression], leaves: Mapping[Expression, Expression]) -> tuple[Expression, ...]:
     """The graphs with other nodes in the places of some leaves."""
-    done: dict[Expression, Expression] = {}
-    for current in walk(*roots):
-        if current in leaves:
-            done[current] = leaves[current]
-        elif current.operands:
-            operands = tuple(done[operand] for operand in current.operands)
-            done[current] = node(current.operation, operands, current.attribute, current.format)
-        else:
-            done[current] = current
-    return tuple(done[root] for root in roots)
+    return rewritten(roots, leaves.get)
 
 
 def matched(pattern: Expression, root: Expression) -> dict[Expression, Expression] | None:

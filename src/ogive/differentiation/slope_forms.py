@@ -14,7 +14,7 @@ from typing import cast
 from ogive import formula as f
 from ogive.formula import where
 from ogive.graph import elementary_functions as functions
-from ogive.graph.expression import Expression, Operation, Term, constant, node, tracing, walk
+from ogive.graph.expression import Expression, Operation, Term, constant, rewritten, tracing, walk
 from ogive.graph.limits import at_infinities
 from ogive.graph.slopes import CUBIC
 
@@ -188,20 +188,19 @@ def with_slopes(
     """
     if not any(current.operation in FORMS and current.operation not in keep for current in walk(*roots)):
         return list(roots)
-    done: dict[Expression, Expression] = {}
+
+    def formed(old: Expression, new: Expression) -> Expression:
+        form = FORMS.get(old.operation) if old.operation not in keep else None
+        if form is None:
+            return new
+        x = cast(Term, new.operands[0])
+        return _with_limits(old.operation, form(x), x) if states_limits else form(x)
+
     tracing.depth += 1
     try:
-        for current in walk(*roots):
-            operands = tuple(done[operand] for operand in current.operands)
-            form = FORMS.get(current.operation) if current.operation not in keep else None
-            if form is not None:
-                x = cast(Term, operands[0])
-                done[current] = _with_limits(current.operation, form(x), x) if states_limits else form(x)
-            else:
-                done[current] = node(current.operation, operands, current.attribute, current.format)
+        return list(rewritten(roots, formed))
     finally:
         tracing.depth -= 1
-    return [done[root] for root in roots]
 
 
 def _with_limits(operation: Operation, form: Term, x: Term) -> Term:

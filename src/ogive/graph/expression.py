@@ -14,9 +14,10 @@ import _thread
 import math
 import sys
 import weakref
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from operator import is_
 from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
@@ -49,6 +50,7 @@ __all__ = [
     "node",
     "of_rows",
     "python",
+    "rewritten",
     "tracing",
     "varying",
     "vocabulary",
@@ -461,6 +463,24 @@ def is_extreme(current: Expression) -> bool:
     if current.operation != ops.SELECT or current.operands[0].operation not in (ops.LESS, ops.LESS_EQUAL):
         return False
     return set(current.operands[0].operands) == set(current.operands[1:])
+
+
+def rewritten(
+    roots: Iterable[Expression], rule: Callable[[Expression, Expression], Expression]
+) -> tuple[Expression, ...]:
+    """The graphs with what a rule makes of each node in its place: of the node, and of that with the operands that have been made.
+
+    >>> x = node(ops.INPUT, (), 0, Format.NUMBER)
+    >>> rewritten([x + 1], lambda old, new: constant(2) if old is x else new)
+    (<number expression 2 + 1>,)
+    """
+    roots, made = tuple(roots), dict[Expression, Expression]()
+    for current in walk(*roots):
+        operands = tuple(made[operand] for operand in current.operands)
+        is_same = all(map(is_, operands, current.operands))
+        new = current if is_same else node(current.operation, operands, current.attribute, current.format)
+        made[current] = rule(current, new)
+    return tuple(made[root] for root in roots)
 
 
 def depends_on_elements(root: Expression) -> bool:

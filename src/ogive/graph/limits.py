@@ -18,7 +18,7 @@ import numpy as np
 
 from ogive.common.dtypes import ELEMENT_TYPES, FLOAT_FORMATS, ElementType
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, Term, constant, lift, node, walk
+from ogive.graph.expression import Expression, Format, Term, constant, lift, node, rewritten, walk
 
 __all__ = ["at_infinities", "given", "is_infinite", "overflow_of", "stored_in", "with_limits"]
 
@@ -83,18 +83,16 @@ def with_limits(
         return tuple(roots)
     limit = constant(math.inf if in_float64 and kind.bits > 32 else overflow_of(kind))
     is_rounded = kind.computes_in == "float32" if rounds_parameters is None else rounds_parameters
-    done: dict[Expression, Expression] = {}
-    for current in walk(*roots):
-        operands = tuple(done[operand] for operand in current.operands)
-        if current.operation == ops.OVERFLOW and not keeps_overflow:
-            done[current] = limit
-        elif current.operation == ops.GIVEN:
-            done[current] = constant(float(np.float32(current.attribute)) if is_rounded else current.attribute)
-        elif current.operation == ops.NEGATE and operands[0].operation == ops.CONSTANT:
-            done[current] = constant(-operands[0].attribute)
-        else:
-            done[current] = node(current.operation, operands, current.attribute, current.format)
-    return tuple(done[root] for root in roots)
+
+    def stored(old: Expression, new: Expression) -> Expression:
+        if old.operation == ops.OVERFLOW and not keeps_overflow:
+            return limit
+        if old.operation == ops.GIVEN:
+            return constant(float(np.float32(old.attribute)) if is_rounded else old.attribute)
+        is_negative = old.operation == ops.NEGATE and new.operands[0].operation == ops.CONSTANT
+        return constant(-new.operands[0].attribute) if is_negative else new
+
+    return rewritten(roots, stored)
 
 
 def given(value: object) -> object:

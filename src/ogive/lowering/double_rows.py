@@ -14,7 +14,7 @@ from fractions import Fraction
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
 from ogive.graph.elementary_functions import EXP, EXPM1, LOG1P
-from ogive.graph.expression import EXTREMES, ROW_NUMBERS, Expression, Format, node, walk
+from ogive.graph.expression import EXTREMES, ROW_NUMBERS, Expression, Format, node, rewritten, walk
 from ogive.lowering.numerics.bound import Bound
 from ogive.lowering.numerics.bounded import UNSEEN, Bounded
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
@@ -57,25 +57,25 @@ def without_factors(roots: Sequence[Expression]) -> tuple[tuple[Expression, ...]
     """The formulas of moderate rows, without the powers of two that other rows are multiplied by; and which magnitudes have to be
     moderate for that.
     """
-    done: dict[Expression, Expression] = {}
     required: dict[Expression, None] = {}
-    for current in walk(*roots):
-        operands = tuple(done[operand] for operand in current.operands)
-        made = node(current.operation, operands, current.attribute, current.format)
+
+    def without_factor(_: Expression, made: Expression) -> Expression:
+        operands = made.operands
         if made.operation is ops.SELECT and all(_is_factor(n) for n in made.operands[1:]):
             asked: set[Expression] = set()
             truth = _of_moderate(made.operands[0], asked)
             if truth is not None:
                 made = made.operands[1 if truth else 2]
-                required |= dict.fromkeys(asked)
+                required.update(dict.fromkeys(asked))
         elif made.operation is ops.MULTIPLY:
             made = next((a for a, b in (operands, operands[::-1]) if _is_one(b)), made)
         elif made.operation is ops.DIVIDE and _is_one(operands[1]):
             made = operands[0]
         elif made.operation is ops.ROW_SUM and made.operands[0].operation is EXPM1:
             made = _less_count(made.operands[0].operands[0])
-        done[current] = made
-    return tuple(done[root] for root in roots), tuple(required)
+        return made
+
+    return rewritten(roots, without_factor), tuple(required)
 
 
 def _less_count(distance: Expression) -> Expression:

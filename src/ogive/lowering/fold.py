@@ -20,23 +20,20 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, constant, is_extreme, node, walk
+from ogive.graph.expression import Expression, Format, constant, is_extreme, node, rewritten, walk
 
 __all__ = ["fewer_conversions", "fold"]
 
 
 def fold(root: Expression, parameters: Mapping[str, float] | None = None) -> Expression:
     """The graph with these parameters bound and its constants computed."""
-    done: dict[Expression, Expression] = {}
-    for current in walk(root):
-        operands = tuple(done[operand] for operand in current.operands)
-        if current.operation == ops.PARAMETER and parameters is not None and current.attribute[1] in parameters:
-            done[current] = constant(parameters[current.attribute[1]])
-        else:
-            same = all(a is b for a, b in zip(operands, current.operands, strict=True))
-            fresh = current if same else node(current.operation, operands, current.attribute, current.format)
-            done[current] = _computed(fresh)
-    return done[root]
+    bound = parameters or {}
+
+    def folded(old: Expression, new: Expression) -> Expression:
+        is_bound = old.operation == ops.PARAMETER and old.attribute[1] in bound
+        return constant(bound[old.attribute[1]]) if is_bound else _computed(new)
+
+    return rewritten([root], folded)[0]
 
 
 def _computed(current: Expression) -> Expression:

@@ -13,7 +13,7 @@ from functools import partial
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
-from ogive.graph.expression import STORAGE, Expression, Format, node, walk
+from ogive.graph.expression import STORAGE, Expression, Format, node, rewritten, walk
 from ogive.lowering.cost import cost
 from ogive.lowering.fuse import later_of_steps
 from ogive.lowering.numerics.truths import either
@@ -291,16 +291,11 @@ def _uses(root: Expression, value: Expression) -> bool:
 
 def _substituted(root: Expression, leaves: Mapping[Expression, Expression], first: int) -> Expression:
     """The graph with other nodes in the place of some; its parameters numbered from ``first`` on."""
-    done: dict[Expression, Expression] = {}
-    for current in walk(root, operands=lambda n: () if n in leaves else n.operands):
-        if current in leaves:
-            done[current] = leaves[current]
-        elif current.operation == ops.PARAMETER:
-            position, name = current.attribute
-            done[current] = node(ops.PARAMETER, (), (first + position, name), current.format)
-        elif current.operands:
-            inner = tuple(done[operand] for operand in current.operands)
-            done[current] = node(current.operation, inner, current.attribute, current.format)
-        else:
-            done[current] = current
-    return done[root]
+
+    def substituted(old: Expression, new: Expression) -> Expression:
+        if old in leaves or old.operation != ops.PARAMETER:
+            return leaves.get(old, new)
+        position, name = old.attribute
+        return node(ops.PARAMETER, (), (first + position, name), old.format)
+
+    return rewritten([root], substituted)[0]

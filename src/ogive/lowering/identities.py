@@ -19,7 +19,7 @@ from ogive.differentiation.algebra import rational
 from ogive.differentiation.slope_forms import with_slopes
 from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, Operation, constant, is_extreme, node, walk
+from ogive.graph.expression import Expression, Format, Operation, constant, is_extreme, node, rewritten, walk
 from ogive.lowering.fold import fold
 from ogive.lowering.forms import CUBIC, GELU_SCALE, with_forms
 from ogive.lowering.row_numbers import CHOICES, multiple, row_exponential
@@ -198,13 +198,7 @@ def _logarithm_beside_one(a: Expression) -> Expression:
 
 
 def _rewritten(roots: Sequence[Expression], better: Callable[[Expression], Expression]) -> list[Expression]:
-    done: dict[Expression, Expression] = {}
-    for current in walk(*roots):
-        operands = tuple(done[operand] for operand in current.operands)
-        same = all(a is b for a, b in zip(operands, current.operands, strict=True))
-        fresh = current if same else node(current.operation, operands, current.attribute, current.format)
-        done[current] = better(fresh)
-    return [done[root] for root in roots]
+    return list(rewritten(roots, lambda old, new: better(new)))
 
 
 def _with_common_factor(a: Expression) -> Expression:

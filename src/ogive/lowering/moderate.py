@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, Operation, node, walk
+from ogive.graph.expression import Expression, Format, Operation, node, rewritten, walk
 from ogive.lowering.cost import cost, with_undecided
 from ogive.lowering.numerics.bounded import MODERATE
 from ogive.lowering.numerics.machine import Machine
@@ -93,17 +93,19 @@ class _Moderate:
 
     def simplified(self, roots: Sequence[Expression]) -> list[Expression]:
         """The graphs without the questions whose answers are known."""
-        done: dict[Expression, Expression] = {}
-        for current in walk(*roots):
-            found = self._answered(current, tuple(done[operand] for operand in current.operands))
-            done[current] = found
+
+        def simplified(_: Expression, new: Expression) -> Expression:
+            found = self._answered(new)
             if found not in self.lies:
                 self.lies[found] = self._lies(found) if found.format is Format.F64 else None
-        return [done[root] for root in roots]
+            return found
 
-    def _answered(self, current: Expression, operands: tuple[Expression, ...]) -> Expression:
-        """The node with these operands, or what is known of it."""
+        return list(rewritten(roots, simplified))
+
+    def _answered(self, current: Expression) -> Expression:
+        """The node, or what is known of it."""
         truth: bool | None = None
+        operands = current.operands
         match current.operation:
             case ops.LESS | ops.LESS_EQUAL | ops.EQUAL if operands[0].format is Format.F64:
                 truth = self._compared(current.operation, *operands)
@@ -118,9 +120,7 @@ class _Moderate:
                         return other if is_neutral else operand
         if truth is not None:
             return node(ops.CONSTANT, (), truth, Format.BIT)
-        if operands == current.operands:
-            return current
-        return node(current.operation, operands, current.attribute, current.format)
+        return current
 
     def _compared(self, operation: Operation, a: Expression, b: Expression) -> bool | None:
         """The result of a comparison; None where that depends."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ogive.common.dtypes import ELEMENT_TYPES, ElementType
 from ogive.graph import operations as ops
-from ogive.graph.expression import STORAGE, Expression, Format, node, python, varying, walk
+from ogive.graph.expression import STORAGE, Expression, Format, node, python, rewritten, varying, walk
 
 if TYPE_CHECKING:
     from ogive.lowering.numerics.double_word import Arithmetic
@@ -292,16 +292,15 @@ def substituted(
     roots: Sequence[Expression], operands: Sequence[Expression], first: int, end: int
 ) -> tuple[Expression, ...]:
     """The graphs with ``operands`` in the place of their inputs, their parameters numbered ``first`` to ``end``."""
-    done: dict[Expression, Expression] = {}
-    for current in walk(*roots):
-        if current.operation == ops.INPUT:
-            done[current] = operands[current.attribute]
-        elif current.operation == ops.PARAMETER:
-            position, name = current.attribute
-            if first + position >= end:
-                raise ValueError(f"fuse: parameter {name} of a step is not bound")
-            done[current] = node(ops.PARAMETER, (), (first + position, name), current.format)
-        else:
-            inner = tuple(done[operand] for operand in current.operands)
-            done[current] = node(current.operation, inner, current.attribute, current.format)
-    return tuple(done[root] for root in roots)
+
+    def replaced(old: Expression, new: Expression) -> Expression:
+        if old.operation == ops.INPUT:
+            return operands[int(old.attribute)]
+        if old.operation != ops.PARAMETER:
+            return new
+        position, name = old.attribute
+        if first + position >= end:
+            raise ValueError(f"fuse: parameter {name} of a step is not bound")
+        return node(ops.PARAMETER, (), (first + position, name), old.format)
+
+    return rewritten(roots, replaced)

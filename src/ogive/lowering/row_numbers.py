@@ -35,6 +35,7 @@ from ogive.graph.expression import (
     formula_node,
     lift,
     node,
+    rewritten,
     walk,
 )
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
@@ -148,12 +149,7 @@ OPEN_TRUTH = node(ops.INPUT, (), 1 << 20, Format.BIT)
 
 def replaced(root: Expression, truth: Expression) -> Expression:
     """The graph with this truth value where one was open."""
-    done = {OPEN_TRUTH: truth}
-    for current in walk(root):
-        if current not in done:
-            operands = tuple(done[operand] for operand in current.operands)
-            done[current] = node(current.operation, operands, current.attribute, current.format)
-    return done[root]
+    return rewritten([root], lambda old, new: truth if old is OPEN_TRUTH else new)[0]
 
 
 def product_of_row(m: Arithmetic, index: int, *, most: float, has_rest: bool = True) -> DoubleWord:
@@ -242,18 +238,17 @@ def weighted_exponential(root: Expression) -> tuple[Expression, Expression] | No
 
 def from_largest(roots: Sequence[Expression]) -> tuple[Expression, ...]:
     """The formulas with ``exp(-x - row_max(-x))`` in the place of ``exp(row_min(x) - x)``, which is the same."""
-    done: dict[Expression, Expression] = {}
-    for current in walk(*roots):
-        if current.operation == EXP and current.operands[0].operation == ops.SUBTRACT:
-            least, x = current.operands[0].operands
+
+    def turned(_: Expression, new: Expression) -> Expression:
+        if new.operation == EXP and new.operands[0].operation == ops.SUBTRACT:
+            least, x = new.operands[0].operands
             if least.operation == ops.ROW_MIN and least.operands[0] is x:
-                opposite = formula_node(ops.NEGATE, cast(Term, done[x]))
+                opposite = formula_node(ops.NEGATE, cast(Term, x))
                 distance = formula_node(ops.SUBTRACT, opposite, formula_node(ops.ROW_MAX, opposite))
-                done[current] = formula_node(EXP, distance)
-                continue
-        operands = tuple(done[operand] for operand in current.operands)
-        done[current] = node(current.operation, operands, current.attribute, current.format)
-    return tuple(done[root] for root in roots)
+                return formula_node(EXP, distance)
+        return new
+
+    return rewritten(roots, turned)
 
 
 def _is_near(m: Arithmetic, largest: Expression) -> Expression:

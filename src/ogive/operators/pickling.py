@@ -24,7 +24,7 @@ import numpy as np
 from ogive.common.dtypes import element_type
 from ogive.errors import FormulaError, PickleError, message
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, lift, node, walk
+from ogive.graph.expression import Expression, Format, lift, node, rewritten, walk
 from ogive.graph.operations import named
 from ogive.operators.signature import Parameter, Signature
 
@@ -289,16 +289,15 @@ def _function(
 
 def _replaced(roots: Sequence[Expression], leaves: Mapping[tuple[str, Any], Any], name: str) -> tuple[Expression, ...]:
     """The graphs with other operands and parameters."""
-    done: dict[Expression, Expression] = {}
-    for current in walk(*roots):
-        if current.operation == ops.INPUT:
-            done[current] = _fitting(lift(leaves["input", current.attribute]), current, name)
-        elif current.operation == ops.PARAMETER:
-            done[current] = _fitting(lift(leaves["parameter", current.attribute[1]]), current, name)
-        else:
-            operands = tuple(done[operand] for operand in current.operands)
-            done[current] = node(current.operation, operands, current.attribute, current.format)
-    return tuple(done[root] for root in roots)
+
+    def replaced(old: Expression, new: Expression) -> Expression:
+        if old.operation == ops.INPUT:
+            return _fitting(lift(leaves["input", old.attribute]), old, name)
+        if old.operation == ops.PARAMETER:
+            return _fitting(lift(leaves["parameter", old.attribute[1]]), old, name)
+        return new
+
+    return rewritten(roots, replaced)
 
 
 def _fitting(given: Expression, wanted: Expression, name: str) -> Expression:
