@@ -22,7 +22,7 @@ from ogive.backends.dialects import Dialect
 from ogive.backends.row_records import MOST_AHEAD, Work, mark_slot, work_of
 from ogive.backends.writer import first_finding
 from ogive.graph import operations as ops
-from ogive.graph.expression import EXTREMES, Expression, Format, varying, walk
+from ogive.graph.expression import Expression, Format, varying, walk
 from ogive.lowering.program import Program, Reduction, Summation
 
 __all__ = ["StageText", "headers", "kernel_record", "loop_text", "row_sizes"]
@@ -273,22 +273,13 @@ class _Found:
 
     def __init__(self, text: Text, index: int, reduction: Reduction, after: str, group: int) -> None:
         self.text, self.index, self.reduction, self.group = text, index, reduction, group
-        kind, value, summation = reduction.kind, reduction.value, reduction.summation
-        self.kind, self.lanes = kind, reduction.lanes
-        self.is_whole, self.is_extreme = value.format.is_integer, kind in EXTREMES
-        is_sum = kind == "row_sum"
-        is_count = is_sum and _counts(value)
-        self.from_one = summation is Summation.FROM_ONE and not is_count
-        self.in_pairs = summation is Summation.IN_PAIRS and not is_count
-        is_short = self.is_extreme or is_count or self.from_one or summation is Summation.ROUGH
-        self.form = value.format if is_short else Format.F64
-        is_compensated = is_sum and value.format is Format.F64 and not is_count
-        is_compensated &= summation not in (Summation.UNCOMPENSATED, Summation.ROUGH, Summation.IN_PAIRS)
-        self.has_low, self.has_lost = is_compensated or self.from_one, after == "row_lost" and is_compensated
-        self.has_rest = after == "row_rest"
-        if self.is_whole:
-            self.form = Format(f"i{value.format.bits}")
-        self.name = f"{'sum' if is_sum else kind.partition('_')[2]}{index}"
+        self.kind, self.lanes, self.from_one = reduction.kind, reduction.lanes, reduction.begins_with_one
+        self.is_whole, self.is_extreme = reduction.value.format.is_integer, reduction.is_extreme
+        self.in_pairs = reduction.summation is Summation.IN_PAIRS and not reduction.is_count
+        self.form = Format(f"i{reduction.value.format.bits}") if self.is_whole else reduction.total
+        self.has_low = reduction.is_compensated or self.from_one
+        self.has_lost, self.has_rest = after == "row_lost" and reduction.is_compensated, after == "row_rest"
+        self.name = f"{self.kind.partition('_')[2]}{index}"
 
     @property
     def parts(self) -> list[str]:
@@ -449,12 +440,3 @@ class _Found:
 
 def _each(lanes: int, lines: Sequence[str]) -> list[str]:
     return [f"for (int j = 0; j < {lanes}; j++) {{", *(f"    {line}" for line in lines), "}"]
-
-
-def _counts(value: Expression) -> bool:
-    """Whether this is 1 where a condition holds, or where it does not, and 0 elsewhere."""
-    return (
-        value.operation == ops.SELECT
-        and all(o.operation == ops.CONSTANT for o in value.operands[1:])
-        and {o.attribute for o in value.operands[1:]} == {0.0, 1.0}
-    )

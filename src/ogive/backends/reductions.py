@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ogive.backends.writer import ROWS_AT_ONCE, TYPES, Writer
-from ogive.graph.expression import EXTREMES, Expression, Format
+from ogive.graph.expression import Format
 from ogive.lowering.program import Reduction, Summation
 
 __all__ = ["Accumulator"]
@@ -36,23 +36,17 @@ class Accumulator:
         kind, value = reduction.kind, reduction.value
         self.e, self.index, self.kind, self.value = writer, index, kind, value
         self.lanes = reduction.lanes
-        self.is_extreme = kind in EXTREMES
-        self.is_count = kind == "row_sum" and _counts(value)
+        self.is_extreme, self.is_count, self.form = reduction.is_extreme, reduction.is_count, reduction.total
         together = {Summation.IN_PAIRS: 2, Summation.IN_FOURS: 4}
         self.together = 1 if self.is_count else together.get(reduction.summation, 1)
         in_groups = reduction.summation in (Summation.IN_GROUPS, Summation.UNCOMPENSATED, Summation.ROUGH)
         self.in_groups = in_groups and not self.is_count
-        self.from_one = reduction.summation is Summation.FROM_ONE and not self.is_count
-        # A segment has few enough elements to count them in float32.
-        is_short = self.is_extreme or self.is_count or self.from_one or reduction.summation is Summation.ROUGH
-        self.form = value.format if is_short else Format.F64
+        self.from_one = reduction.begins_with_one
         # The added numbers of the loop: truth values of a count, positions of a first one.
         self.taken_form = Format.BIT if self.is_count else self.form if kind == "row_first" else value.format
-        # The rounding errors of a sum in float64 are summed beside it; beside extremes, NaN is kept.
-        is_compensated = kind == "row_sum" and value.format is Format.F64 and not self.is_count
-        is_compensated &= reduction.summation not in (Summation.UNCOMPENSATED, Summation.ROUGH, Summation.IN_PAIRS)
-        self.parts = 2 if self.is_extreme or is_compensated or self.from_one else 1
-        self.parts += counts_lost and is_compensated
+        # NaN is kept beside extremes.
+        self.parts = 2 if self.is_extreme or reduction.is_compensated or self.from_one else 1
+        self.parts += counts_lost and reduction.is_compensated
         self.neutral = {"row_max": -math.inf, "row_sum": 0.0}.get(kind, math.inf)
         self.start = 1.0 if self.from_one else self.neutral
         self.starts: Sequence[float] = (self.start, *[0.0] * (self.parts - 1))
@@ -337,12 +331,3 @@ class Accumulator:
     def _merged(self, form: Format, a: list[str], b: list[str], held: int, lanes: Sequence[int]) -> list[str]:
         """These lanes of two registers, of every part."""
         return [self.e.shuffled(form, x, y, held, lanes) for x, y in zip(a, b, strict=True)]
-
-
-def _counts(value: Expression) -> bool:
-    """Whether this is 1 where a condition holds, or where it does not, and 0 elsewhere."""
-    return (
-        value.operation == "select"
-        and all(o.operation == "constant" for o in value.operands[1:])
-        and ({o.attribute for o in value.operands[1:]} == {0.0, 1.0})
-    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ogive.common.dtypes import ELEMENT_TYPES, ElementType
 from ogive.graph import operations as ops
-from ogive.graph.expression import STORAGE, Expression, Format, node, python, rewritten, varying, walk
+from ogive.graph.expression import EXTREMES, STORAGE, Expression, Format, node, python, rewritten, varying, walk
 
 if TYPE_CHECKING:
     from ogive.lowering.numerics.double_word import Arithmetic
@@ -78,6 +78,37 @@ class Reduction:
     def lanes(self) -> int:
         """How many partial results the loop carries. The order of a sum follows from it, and from nothing around it."""
         return 8 if self.value.format.bits == 64 or self.kind == "row_first" else 16
+
+    @property
+    def is_extreme(self) -> bool:
+        return self.kind in EXTREMES
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it is a sum of what is 1 where a condition holds, or where it does not, and 0 elsewhere."""
+        value = self.value
+        return (
+            self.kind == "row_sum"
+            and value.operation == ops.SELECT
+            and all(operand.operation == ops.CONSTANT for operand in value.operands[1:])
+            and {operand.attribute for operand in value.operands[1:]} == {0.0, 1.0}
+        )
+
+    @property
+    def begins_with_one(self) -> bool:
+        return self.summation is Summation.FROM_ONE and not self.is_count
+
+    @property
+    def total(self) -> Format:
+        """The format of the totals. A segment has few enough elements to count them in float32."""
+        is_short = self.is_extreme or self.is_count or self.begins_with_one or self.summation is Summation.ROUGH
+        return self.value.format if is_short else Format.F64
+
+    @property
+    def is_compensated(self) -> bool:
+        """Whether what rounding loses of a sum in float64 is summed beside it."""
+        is_of_doubles = self.kind == "row_sum" and self.value.format is Format.F64 and not self.is_count
+        return is_of_doubles and self.summation not in (Summation.UNCOMPENSATED, Summation.ROUGH, Summation.IN_PAIRS)
 
 
 @dataclass(frozen=True)
