@@ -10,7 +10,15 @@ import pytest
 
 import ogive
 from ogive.catalog import OPERATORS
-from ogive.errors import ArgumentError, DTypeError, FormulaError, OgiveError, ParameterError, ShapeError
+from ogive.errors import (
+    ArgumentError,
+    DTypeError,
+    FormulaError,
+    OgiveError,
+    ParameterError,
+    ShapeError,
+    UnsupportedError,
+)
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 import jax.numpy as jnp  # noqa: E402
@@ -461,6 +469,10 @@ def test_running_logarithms():
     found = jax.jit(ogive.jax.logcumsumexp)(x)
     assert np.array_equal(found, ogive.logcumsumexp(np.asarray(x)))
     assert np.array_equal(jax.vmap(ogive.jax.logcumsumexp)(x), found)
+    with pytest.raises(
+        UnsupportedError, match="a derivative of its gradient is asked for; .* Use jax.lax.cumlogsumexp"
+    ):
+        jax.hessian(lambda v: ogive.jax.logcumsumexp(v).sum())(x)
     slopes = jax.jit(jax.grad(lambda v: (ogive.jax.logcumsumexp(v, axis=0)).sum()))(x)
     wanted = ogive.vjp(ogive.logcumsumexp)(np.ones_like(x), np.asarray(x), axis=0)
     assert np.array_equal(slopes, wanted)

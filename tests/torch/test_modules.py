@@ -134,8 +134,8 @@ def test_a_second_replace_says_what_is_there():
 def test_names_of_other_libraries_lead_to_a_module_or_a_function():
     for name, hint in (
         ("Swish", "Use SiLU"),
-        ("SquaredReLU", "Use the function ogive.torch.squared_relu in a module of your own"),
-        ("ReLU2", "Use the function ogive.torch.relu2 in a module of your own"),
+        ("SquaredReLU", "Use ogive.torch.nn.wrap(ogive.squared_relu)"),
+        ("ReLU2", "Use ogive.torch.nn.wrap(ogive.relu2)"),
         ("Softmox", "Did you mean Softmax?"),
         ("MultiheadAttention", "Use torch.nn.MultiheadAttention"),
     ):

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ogive.common.dtypes import element_type_of
-from ogive.errors import DTypeError, described, message
+from ogive.errors import DTypeError, UnsupportedError, described, message
 from ogive.operators import running_functions
 
 __all__ = ["logcumsumexp"]
@@ -38,8 +38,19 @@ def _forward(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     return _rows(x), x
 
 
+@jax.custom_jvp
+def _gradient(gradient: jax.Array, x: jax.Array) -> jax.Array:
+    return _called(_FUNCTION.gradient, gradient, x)
+
+
+@_gradient.defjvp
+def _refused(primals: Any, tangents: Any) -> Any:
+    what = "a derivative of its gradient is asked for"
+    raise UnsupportedError(message("ogive.jax.logcumsumexp", what, "the first derivative", "Use jax.lax.cumlogsumexp"))
+
+
 def _backward(x: jax.Array, gradient: jax.Array) -> tuple[jax.Array]:
-    return (_called(_FUNCTION.gradient, gradient, x),)
+    return (_gradient(gradient, x),)
 
 
 _rows.defvjp(_forward, _backward)
@@ -52,7 +63,7 @@ def logcumsumexp(x: Any, axis: int = -1) -> jax.Array:
     into Python. Arrays are of float16, bfloat16, float32 or float64; integers become JAX's floating-point type. Special cases are those
     of `ogive.logcumsumexp`.
 
-    Raises DTypeError for other types, ParameterError for an axis that x does not have.
+    Raises DTypeError for other types, ParameterError for an axis that x does not have, UnsupportedError for a second derivative.
 
     >>> import jax, jax.numpy as jnp, ogive.jax
     >>> print(jax.grad(lambda x: ogive.jax.logcumsumexp(x)[1])(jnp.float32([1, 2])))

@@ -380,7 +380,8 @@ def _take_jax(operator: Any, argument: str, array: Any) -> np.ndarray:
     concrete = "concrete arrays on the CPU"
     if isinstance(array, jax.core.Tracer):
         what = "is traced by JAX (jit, grad, vmap), and Ogive computes on concrete arrays"
-        _refuse(operator, argument, what, concrete, "Call it outside, or inside through jax.pure_callback")
+        way_out = "Use ogive.jax, which takes traced arrays: ogive.jax.gelu, or ogive.jax.function(operator) of one of your own"
+        _refuse(operator, argument, what, concrete, way_out)
     if argument == "out":
         _refuse(operator, argument, "is a JAX array, which cannot be written to", "writable arrays", "Use the result")
     try:

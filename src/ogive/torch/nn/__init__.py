@@ -13,6 +13,8 @@ torch.Size([1, 1])
 
 At kinks the derivatives are torch's. RReLU, which draws random numbers, and MultiheadAttention are not here.
 
+`wrap` makes a module of any operator, of one's own too: ``nn.wrap(operator, slope=torch.nn.Parameter(torch.tensor(0.5)))``.
+
 ``ogive.torch.nn.fast`` has the same modules under the fast contract, forward and backward: ``nn.fast.GELU()``.
 ``ogive.torch.nn.exact`` has those of the exact contract, whatever ``OGIVE_ACCURACY`` says.
 """
@@ -30,7 +32,9 @@ from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, by_name
 from ogive.errors import UnsupportedError, message, suggestion
 from ogive.torch import formulas
-from ogive.torch.tensor_functions import wrap
+from ogive.torch.nn.own import Wrapped
+from ogive.torch.nn.own import wrap as wrap
+from ogive.torch.tensor_functions import wrap as function_of
 
 __all__ = [
     "CELU",
@@ -113,13 +117,13 @@ class _InPlace(_Activation):
 class ReLU(_InPlace, torch.nn.ReLU):
     """``torch.nn.ReLU(inplace=False)``: ``max(0, x)``."""
 
-    _function = wrap(OPERATORS["relu"])
+    _function = function_of(OPERATORS["relu"])
 
 
 class LeakyReLU(_InPlace, torch.nn.LeakyReLU):
     """``torch.nn.LeakyReLU(negative_slope=0.01, inplace=False)``: x where x >= 0, ``negative_slope * x`` elsewhere."""
 
-    _function = wrap(OPERATORS["leaky_relu"])
+    _function = function_of(OPERATORS["leaky_relu"])
     _attributes: ClassVar[Mapping[str, str]] = {"alpha": "negative_slope"}
 
 
@@ -129,7 +133,7 @@ class PReLU(torch.nn.PReLU):
     Several weights belong to the channels, the second axis of the input.
     """
 
-    _function = wrap(OPERATORS["prelu"])
+    _function = function_of(OPERATORS["prelu"])
 
     @classmethod
     def computed(cls, input: Tensor, weight: Tensor) -> Tensor:  # noqa: A002
@@ -147,42 +151,42 @@ class PReLU(torch.nn.PReLU):
 class ELU(_InPlace, torch.nn.ELU):
     """``torch.nn.ELU(alpha=1.0, inplace=False)``: x where x >= 0, ``alpha * (exp(x) - 1)`` elsewhere."""
 
-    _function = wrap(OPERATORS["elu"])
+    _function = function_of(OPERATORS["elu"])
     _attributes: ClassVar[Mapping[str, str]] = {"alpha": "alpha"}
 
 
 class CELU(_InPlace, torch.nn.CELU):
     """``torch.nn.CELU(alpha=1.0, inplace=False)``: x where x >= 0, ``alpha * (exp(x / alpha) - 1)`` elsewhere."""
 
-    _function = wrap(OPERATORS["celu"])
+    _function = function_of(OPERATORS["celu"])
     _attributes: ClassVar[Mapping[str, str]] = {"alpha": "alpha"}
 
 
 class SELU(_InPlace, torch.nn.SELU):
     """``torch.nn.SELU(inplace=False)``: ELU, scaled so that the mean and the variance of activations persist."""
 
-    _function = wrap(OPERATORS["selu"])
+    _function = function_of(OPERATORS["selu"])
     _fixed: ClassVar[Mapping[str, float]] = {"alpha": SELU_ALPHA, "gamma": SELU_SCALE}
 
 
 class GELU(_Activation, torch.nn.GELU):
     """``torch.nn.GELU(approximate="none")``: ``x / 2 * (1 + erf(x / sqrt(2)))``, or with ``"tanh"`` its approximation."""
 
-    _function = wrap(OPERATORS["gelu"])
+    _function = function_of(OPERATORS["gelu"])
     _attributes: ClassVar[Mapping[str, str]] = {"approximate": "approximate"}
 
 
 class QuickGELU(_Activation, torch.nn.Module):
     """The GELU of CLIP: ``x / (1 + exp(-1.702 * x))``."""
 
-    _function = wrap(OPERATORS["swish"])
+    _function = function_of(OPERATORS["swish"])
     _fixed: ClassVar[Mapping[str, float]] = {"alpha": 1.702}
 
 
 class ClippedGELU(_Activation, torch.nn.Module):
     """``ClippedGELU(min, max)``: ``min(max(GELU(x), min), max)``, rounded once."""
 
-    _function = wrap(OPERATORS["clipped_gelu"])
+    _function = function_of(OPERATORS["clipped_gelu"])
     _attributes: ClassVar[Mapping[str, str]] = {"min": "min", "max": "max"}
 
     def __init__(self, min: float, max: float) -> None:  # noqa: A002
@@ -196,76 +200,76 @@ class ClippedGELU(_Activation, torch.nn.Module):
 class SiLU(_InPlace, torch.nn.SiLU):
     """``torch.nn.SiLU(inplace=False)``: ``x / (1 + exp(-x))``."""
 
-    _function = wrap(OPERATORS["swish"])
+    _function = function_of(OPERATORS["swish"])
 
 
 class Mish(_InPlace, torch.nn.Mish):
     """``torch.nn.Mish(inplace=False)``: ``x * tanh(log(1 + exp(x)))``."""
 
-    _function = wrap(OPERATORS["mish"])
+    _function = function_of(OPERATORS["mish"])
 
 
 class Softplus(_Activation, torch.nn.Softplus):
     """``torch.nn.Softplus(beta=1.0, threshold=20.0)``: ``log(1 + exp(beta * x)) / beta``, x where beta * x > threshold."""
 
-    _function = wrap(formulas.softplus)
+    _function = function_of(formulas.softplus)
     _attributes: ClassVar[Mapping[str, str]] = {"beta": "beta", "threshold": "threshold"}
 
 
 class Softsign(_Activation, torch.nn.Softsign):
     """``torch.nn.Softsign()``: ``x / (1 + abs(x))``."""
 
-    _function = wrap(OPERATORS["softsign"])
+    _function = function_of(OPERATORS["softsign"])
 
 
 class Tanh(_Activation, torch.nn.Tanh):
     """``torch.nn.Tanh()``: the hyperbolic tangent."""
 
-    _function = wrap(OPERATORS["tanh"])
+    _function = function_of(OPERATORS["tanh"])
 
 
 class Sigmoid(_Activation, torch.nn.Sigmoid):
     """``torch.nn.Sigmoid()``: ``1 / (1 + exp(-x))``."""
 
-    _function = wrap(OPERATORS["sigmoid"])
+    _function = function_of(OPERATORS["sigmoid"])
 
 
 class LogSigmoid(_Activation, torch.nn.LogSigmoid):
     """``torch.nn.LogSigmoid()``: ``-log(1 + exp(-x))``."""
 
-    _function = wrap(OPERATORS["log_sigmoid"])
+    _function = function_of(OPERATORS["log_sigmoid"])
 
 
 class Hardtanh(_InPlace, torch.nn.Hardtanh):
     """``torch.nn.Hardtanh(min_val=-1.0, max_val=1.0, inplace=False)``: ``min(max(x, min_val), max_val)``."""
 
-    _function = wrap(formulas.hardtanh)
+    _function = function_of(formulas.hardtanh)
     _attributes: ClassVar[Mapping[str, str]] = {"min": "min_val", "max": "max_val"}
 
 
 class ReLU6(_InPlace, torch.nn.ReLU6):
     """``torch.nn.ReLU6(inplace=False)``: ``min(max(x, 0), 6)``."""
 
-    _function = wrap(formulas.hardtanh)
+    _function = function_of(formulas.hardtanh)
     _attributes: ClassVar[Mapping[str, str]] = {"min": "min_val", "max": "max_val"}
 
 
 class Hardsigmoid(_InPlace, torch.nn.Hardsigmoid):
     """``torch.nn.Hardsigmoid(inplace=False)``: ``min(max(x + 3, 0), 6) / 6``."""
 
-    _function = wrap(formulas.hardsigmoid)
+    _function = function_of(formulas.hardsigmoid)
 
 
 class Hardswish(_InPlace, torch.nn.Hardswish):
     """``torch.nn.Hardswish(inplace=False)``: ``x * min(max(x + 3, 0), 6) / 6``."""
 
-    _function = wrap(OPERATORS["hard_swish"])
+    _function = function_of(OPERATORS["hard_swish"])
 
 
 class HardMish(_InPlace, torch.nn.Module):
     """``HardMish(inplace=False)``: ``x / 2 * min(max(x + 2, 0), 2)``."""
 
-    _function = wrap(OPERATORS["hard_mish"])
+    _function = function_of(OPERATORS["hard_mish"])
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -275,34 +279,34 @@ class HardMish(_InPlace, torch.nn.Module):
 class Hardshrink(_Activation, torch.nn.Hardshrink):
     """``torch.nn.Hardshrink(lambd=0.5)``: 0 where -lambd <= x <= lambd, x elsewhere."""
 
-    _function = wrap(formulas.hardshrink)
+    _function = function_of(formulas.hardshrink)
     _attributes: ClassVar[Mapping[str, str]] = {"lambd": "lambd"}
 
 
 class Softshrink(_Activation, torch.nn.Softshrink):
     """``torch.nn.Softshrink(lambd=0.5)``: x - lambd where x > lambd, x + lambd where x < -lambd, 0 elsewhere."""
 
-    _function = wrap(formulas.softshrink)
+    _function = function_of(formulas.softshrink)
     _attributes: ClassVar[Mapping[str, str]] = {"lambd": "lambd"}
 
 
 class Tanhshrink(_Activation, torch.nn.Tanhshrink):
     """``torch.nn.Tanhshrink()``: ``x - tanh(x)``."""
 
-    _function = wrap(OPERATORS["tanhshrink"])
+    _function = function_of(OPERATORS["tanhshrink"])
 
 
 class Threshold(_InPlace, torch.nn.Threshold):
     """``torch.nn.Threshold(threshold, value, inplace=False)``: x where x > threshold, ``value`` elsewhere."""
 
-    _function = wrap(formulas.threshold)
+    _function = function_of(formulas.threshold)
     _attributes: ClassVar[Mapping[str, str]] = {"threshold": "threshold", "value": "value"}
 
 
 class GLU(torch.nn.GLU):
     """``torch.nn.GLU(dim=-1)``: ``a / (1 + exp(-b))`` of the two halves of the input along ``dim``."""
 
-    _function = wrap(OPERATORS["glu"])
+    _function = function_of(OPERATORS["glu"])
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
         length = input.shape[self.dim]
@@ -315,7 +319,7 @@ class GLU(torch.nn.GLU):
 class Softmax(torch.nn.Softmax):
     """``torch.nn.Softmax(dim=None)``: ``exp(x - max(x)) / sum(exp(x - max(x)))`` along ``dim``."""
 
-    _function = wrap(OPERATORS["softmax"])
+    _function = function_of(OPERATORS["softmax"])
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
         return _rows(self._function, input, _dim("softmax", self.dim, input))
@@ -324,7 +328,7 @@ class Softmax(torch.nn.Softmax):
 class Softmax2d(torch.nn.Softmax2d):
     """``torch.nn.Softmax2d()``: softmax over the channels of (N, C, H, W) or (C, H, W)."""
 
-    _function = wrap(OPERATORS["softmax"])
+    _function = function_of(OPERATORS["softmax"])
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
         if input.ndim not in (3, 4):
@@ -335,7 +339,7 @@ class Softmax2d(torch.nn.Softmax2d):
 class LogSoftmax(torch.nn.LogSoftmax):
     """``torch.nn.LogSoftmax(dim=None)``: the logarithm of softmax along ``dim``."""
 
-    _function = wrap(OPERATORS["log_softmax"])
+    _function = function_of(OPERATORS["log_softmax"])
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
         return _rows(self._function, input, _dim("log_softmax", self.dim, input))
@@ -344,7 +348,7 @@ class LogSoftmax(torch.nn.LogSoftmax):
 class Softmin(torch.nn.Softmin):
     """``torch.nn.Softmin(dim=None)``: softmax of ``-x`` along ``dim``."""
 
-    _function = wrap(OPERATORS["softmin"])
+    _function = function_of(OPERATORS["softmin"])
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
         return _rows(self._function, input, _dim("softmin", self.dim, input))
@@ -353,7 +357,7 @@ class Softmin(torch.nn.Softmin):
 class LayerNorm(torch.nn.LayerNorm):
     """``torch.nn.LayerNorm(normalized_shape, eps=1e-05, elementwise_affine=True, bias=True)``, rounded once."""
 
-    _function = wrap(OPERATORS["layer_normalization"])
+    _function = function_of(OPERATORS["layer_normalization"])
 
     @classmethod
     def computed(
@@ -376,7 +380,7 @@ class LayerNorm(torch.nn.LayerNorm):
 class RMSNorm(torch.nn.RMSNorm):
     """``torch.nn.RMSNorm(normalized_shape, eps=None, elementwise_affine=True)``, rounded once."""
 
-    _function = wrap(OPERATORS["rms_normalization"])
+    _function = function_of(OPERATORS["rms_normalization"])
 
     @classmethod
     def computed(
@@ -418,7 +422,7 @@ class CrossEntropyLoss(torch.nn.CrossEntropyLoss):
     For probabilities, and with ``label_smoothing``, it is torch's.
     """
 
-    _function = wrap(OPERATORS["log_softmax"])
+    _function = function_of(OPERATORS["log_softmax"])
 
     @classmethod
     def computed(
@@ -489,7 +493,7 @@ _REDUCED: Mapping[str, Any] = {"none": lambda x: x, "mean": torch.mean, "sum": t
 class MSELoss(_ElementLoss, torch.nn.MSELoss):
     """``torch.nn.MSELoss(reduction="mean")``: ``(input - target)**2``, each rounded once."""
 
-    _function = wrap(OPERATORS["difference_square"])
+    _function = function_of(OPERATORS["difference_square"])
 
     @classmethod
     def computed(
@@ -510,7 +514,7 @@ class MSELoss(_ElementLoss, torch.nn.MSELoss):
 class HuberLoss(_ElementLoss, torch.nn.HuberLoss):
     """``torch.nn.HuberLoss(reduction="mean", delta=1.0)``: a square of small differences and a line beyond, each rounded once."""
 
-    _function = wrap(OPERATORS["huber_loss"])
+    _function = function_of(OPERATORS["huber_loss"])
     _own: ClassVar[tuple[str, ...]] = ("delta",)
 
     @classmethod
@@ -534,7 +538,7 @@ class SmoothL1Loss(_ElementLoss, torch.nn.SmoothL1Loss):
     With beta=0 it is torch's.
     """
 
-    _function = wrap(formulas.smooth_l1)
+    _function = function_of(formulas.smooth_l1)
     _own: ClassVar[tuple[str, ...]] = ("beta",)
 
     @classmethod
@@ -559,7 +563,7 @@ class KLDivLoss(_ElementLoss, torch.nn.KLDivLoss):
     With log_target=True it is torch's.
     """
 
-    _function = wrap(OPERATORS["kl_div"])
+    _function = function_of(OPERATORS["kl_div"])
     _own: ClassVar[tuple[str, ...]] = ("log_target",)
 
     @classmethod
@@ -584,7 +588,7 @@ class BCEWithLogitsLoss(_ElementLoss, torch.nn.BCEWithLogitsLoss):
     With pos_weight it is torch's.
     """
 
-    _function = wrap(OPERATORS["binary_cross_entropy_with_logits"])
+    _function = function_of(OPERATORS["binary_cross_entropy_with_logits"])
     _own: ClassVar[tuple[str, ...]] = ("weight", "pos_weight")
 
     @classmethod
@@ -619,11 +623,13 @@ def _refuse_script(module: torch.nn.Module) -> None:
     name = type(module).__name__
     what = f"{name} was given, which is no code of TorchScript"
     way_out = "Use torch.jit.trace, torch.compile or torch.export"
-    raise UnsupportedError(message("torch.jit.script", what, f"torch.nn.{name}", way_out))
+    allowed = f"torch.nn.{name}" if hasattr(torch.nn, name) else "modules of torch.nn"
+    raise UnsupportedError(message("torch.jit.script", what, allowed, way_out))
 
 
 for _name in __all__:
     globals()[_name].__prepare_scriptable__ = _refuse_script
+Wrapped.__prepare_scriptable__ = _refuse_script
 
 
 def under(accuracy: str, module: str) -> dict[str, type[torch.nn.Module]]:
@@ -631,7 +637,7 @@ def under(accuracy: str, module: str) -> dict[str, type[torch.nn.Module]]:
     made = {}
     for name in __all__:
         ours = globals()[name]
-        function = wrap(getattr(ours._function.operator, accuracy))
+        function = function_of(getattr(ours._function.operator, accuracy))
         facts = {"__module__": module, "__doc__": ours.__doc__, "_function": function}
         made[name] = type(name, (ours,), facts)
     return made
@@ -653,8 +659,8 @@ def _hint(name: str) -> str:
     modules = [
         own for own in __all__ if hasattr(torch.nn, own) and globals()[own]._function.operator.base is found[0].base
     ]
-    return f"Use {modules[0]}" if modules else f"Use the function ogive.torch.{found[1]} in a module of your own"
+    return f"Use {modules[0]}" if modules else f"Use ogive.torch.nn.wrap(ogive.{found[1]})"
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, "exact", "fast", *(name for name in globals() if name.startswith("__"))})
+    return sorted({*__all__, "exact", "fast", "wrap", *(name for name in globals() if name.startswith("__"))})
