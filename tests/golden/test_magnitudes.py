@@ -150,3 +150,23 @@ def test_what_is_beside_a_limit_is_not_the_limit():
     found = op(np.tile(x, 8))
     assert not found.any()
     assert np.signbit(found).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_irrational_limits_are_not_the_numbers_next_to_them(dtype):
+    """atan of an infinity less 1 is pi / 2 - 1, whose nearest number is another one than that of the rounded pi / 2 less 1."""
+    kind = ELEMENT_TYPES[dtype]
+    x = np.array([np.inf, -np.inf, 0.0, -0.0, 6e4, -6e4], kind.numpy)
+    for formula in (
+        lambda x: np.arctan(x) - 1,
+        lambda x: np.arctan(x + np.exp(-x * x)) - ogive.sigmoid(x),
+        lambda x: np.arccos(x * 0) - 1.5,
+        lambda x: ogive.log_ndtr(x * 0) + 0.5,
+    ):
+        (root,) = ogive.operator(formula).formula(for_doubles=kind.bits == 64)
+        found, is_decided = by_magnitude(root, {0: x.astype(float)}, {}, kind)
+        right = np.array([right_result(root, [float(value)], {}, kind)[0] for value in x], kind.numpy)
+        same = (found == right) | (np.isnan(found) & np.isnan(right))
+        assert (same | ~is_decided).all()
+        results = ogive.operator(formula)(np.tile(x, 8)).astype(float)
+        np.testing.assert_array_equal(results, np.tile(right, 8).astype(float))

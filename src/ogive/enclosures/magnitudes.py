@@ -34,6 +34,9 @@ MOST = 1.7e308
 #: The most that rounding takes from a logarithm: relative to it, and absolutely.
 RELATIVE, ABSOLUTE = 2.0**-44, 2.0**-40
 
+#: The logarithm of how far a rounded number is from the one that is meant, relative to it, at most.
+ROUNDED = -52.0
+
 #: The precision of an element type, and the logarithms beyond which its numbers are infinite, or zero.
 FORMATS = {
     t.name: (form.precision, form.largest_exponent + 1.0, float(form.smallest_exponent - form.precision))
@@ -99,6 +102,13 @@ def exactly(x: Array) -> Rough:
 
 def _constant(value: float, like: Rough) -> Rough:
     return exactly(np.full(like.low.shape, value))
+
+
+def _limit(value: ops.Fact, like: Rough) -> Rough:
+    """A value of a function at zero or at an infinity."""
+    made = _constant(float(value), like)
+    is_exact = ops.is_exact(value) and float(value) == value
+    return made if is_exact or not math.isfinite(value) else made._replace(apart=np.full(like.low.shape, ROUNDED))
 
 
 def _finite(sign: Array, low: Array, high: Array, near: Array | None = None, apart: Array | None = None) -> Rough:
@@ -348,17 +358,16 @@ def _function(name: str, positive: Rule, negative: Rule) -> Rule:
     operation = ops.OPERATIONS[name]
     at_zero, ends = operation.at_zero, operation.at_infinities
     assert ends is not None
-    is_known = at_zero is not None and not (isinstance(at_zero, Fraction) and float(at_zero) != at_zero)
     has_sign_at_zero = at_zero == 0 or at_zero == -math.inf
 
     def function(u: Rough) -> Rough:
-        below, above = (_constant(float(end), u) for end in ends)
-        is_zero = u.is_zero & ((u.sign != 0) | (not has_sign_at_zero)) & is_known
+        below, above = (_limit(end, u) for end in ends)
+        is_zero = u.is_zero & ((u.sign != 0) | (not has_sign_at_zero)) & (at_zero is not None)
         is_number = u.is_number
         return _first(
             (u.is_nan, _constant(math.nan, u)),
             (u.is_infinite, _choose(u.sign > 0, above, below)),
-            (is_zero, u if at_zero == 0 else _constant(float(at_zero or 0), u)),
+            (is_zero, u if at_zero == 0 else _limit(at_zero or 0, u)),
             (is_number & (u.sign > 0), positive(u)),
             (is_number & (u.sign < 0), negative(u)),
             otherwise=_unknown(u),
@@ -781,7 +790,7 @@ def _of_constant(value: Any, like: Rough) -> Rough:
         logarithm = np.full(like.low.shape, math.log2(abs(value.numerator)) - math.log2(value.denominator))
         return _finite(np.full(like.low.shape, 1 if value > 0 else -1), logarithm, logarithm)
     made = _constant(float(value), like)
-    return made if float(value) == value else made._replace(apart=np.full(like.low.shape, -52.0))
+    return made if float(value) == value else made._replace(apart=np.full(like.low.shape, ROUNDED))
 
 
 def _rounded(number: Rough, kind: ElementType) -> tuple[Array, Array]:
@@ -791,10 +800,14 @@ def _rounded(number: Rough, kind: ElementType) -> tuple[Array, Array]:
     overflows = number.is_infinite | (is_number & (number.low >= infinite_from))
     vanishes = (number.sign != 0) & (number.high < zero_below)
     values = np.where(overflows, sign * math.inf, sign * 0.0)
-    beside = converted(number.near, kind.numpy)
     is_exact = np.isneginf(number.apart) & is_number
-    is_beside = is_number & (number.apart < -precision - 3) & (beside.astype(np.float64) == number.near)
-    is_beside |= is_exact
+    beside, *ends = (
+        converted(number.near * share, kind.numpy).astype(np.float64)
+        for share in (1.0, 1 - 4 * 2.0**ROUNDED, 1 + 4 * 2.0**ROUNDED)
+    )
+    is_beside = (number.apart < -precision - 3) & (beside == number.near)
+    is_beside |= (number.apart <= ROUNDED) & (ends[0] == ends[1])
+    is_beside = is_exact | (is_number & is_beside)
     values = np.where(is_beside & ~overflows & ~vanishes, number.near, values)
     values = np.where(number.is_nan, math.nan, values)
     is_decided = number.is_nan | ((number.sign != 0) & (overflows | vanishes | is_beside))
