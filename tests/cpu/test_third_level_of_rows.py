@@ -166,6 +166,17 @@ def test_thresholds_of_float64_leave_no_padding(asked):
     assert not asked
 
 
+@pytest.mark.parametrize("size", [2.0**1015, 1e300, 1e-120, 1e-300])
+def test_rows_of_float64_far_from_one_are_decided(size, asked):
+    """The bound of a row that is scaled by 1 has nothing of the other factors, and sums up to 2**1020 are in no doubt."""
+    x = np.random.default_rng(0).uniform(-4, 4, (2, 32)) * size
+    ogive.standardize(x)
+    ogive.layer_normalization(x, np.ones(32), np.zeros(32))
+    ogive.log_softmax(x)
+    ogive.sparsemax(x)
+    assert not asked
+
+
 @pytest.mark.parametrize("sizes", [(2.0**1020, 2.0**1020), (1.0, 2.0**-1040)])
 def test_products_of_float64_at_the_ends_of_the_range_are_decided(sizes, asked):
     x, scale = (

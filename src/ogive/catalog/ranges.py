@@ -11,4 +11,4 @@ from ogive.formula import where
 def in_range(x: Any) -> Any:
     """The factor of a row for which its sum is finite."""
     largest = f.row_max(f.absolute(x))
-    return where(largest > 2.0**900, 2.0**-100, where(largest < 2.0**-800, 2.0**200, 1))
+    return where(largest > 2.0**800, 2.0**-300, where(largest < 2.0**-800, 2.0**200, 1))

@@ -131,6 +131,7 @@ CORRECTED = Precision(
 CORRECTED_ELEMENTS = replace(CORRECTED, follows_exactness=True, follows_vast=True)
 CORRECTED_ROWS = replace(CORRECTED, follows_zeros=True, share_of_static=2.0**-96)
 CORRECTED_DOUBLES = replace(CORRECTED, of_doubles=True, follows_exactness=True, share_of_static=2.0**-110, lost=LOST)
-CORRECTED_ROWS_OF_DOUBLES = replace(CORRECTED_DOUBLES, follows_zeros=True)
+# Rows are scaled by one of several powers of two: a static bound would be that of the largest. And sums lose no lower parts.
+CORRECTED_ROWS_OF_DOUBLES = replace(CORRECTED_DOUBLES, follows_zeros=True, next_to_nothing=2.0**-900, safe=2.0**1020)
 
 IN_WORDS = replace(CORRECTED, is_long=False, of_doubles=True, safe=math.inf, share_of_static=2.0**-80, lost=LOST)
