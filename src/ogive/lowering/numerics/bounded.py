@@ -606,7 +606,7 @@ class Bounded(Totals):
 
     def compare(self, operation: Operation, a: DoubleWord, b: DoubleWord) -> Expression:
         truth = super().compare(operation, a, b)
-        a, b = self.renormalised(self._to_compare(a)), self.renormalised(self._to_compare(b))
+        a, b = self.renormalised(self.unscaled(a)), self.renormalised(self.unscaled(b))
         doubt = except_where(self._closeness(a, b), beyond_range.of_nan(a, b))
         if doubt is not None and self.is_long:
             is_larger, is_smaller = ties.order(self, a, b)
@@ -620,16 +620,6 @@ class Bounded(Totals):
             known = self.doubts.get(truth)
             self.doubts[truth] = either(known, doubt) or doubt
         return truth
-
-    def _to_compare(self, a: DoubleWord) -> DoubleWord:
-        """A number with its power of two multiplied in; one exact word is in doubt only where it becomes infinite."""
-        found = self.unscaled_result(a)
-        if not (self.of_doubles and a.exponent is not None and found.low is None and found.error.is_exact):
-            return self.unscaled(a)
-        infinity = self.number(math.inf)
-        return self.doubted(
-            found, both(self.equal_(self.abs_(found.high), infinity), self.less_(self.abs_(a.high), infinity))
-        )
 
     def _closeness(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """Whether two numbers lie so close together that their order is in doubt."""
@@ -787,6 +777,11 @@ class Bounded(Totals):
         result = self.unscaled_result(a)
         if result is a or not a.error.is_known:
             return result
+        if self.of_doubles and self.is_long and result.low is None and a.error.is_exact:
+            # One exact word loses nothing but by becoming infinite.
+            infinity = self.number(math.inf)
+            overflows = both(self.equal_(self.abs_(result.high), infinity), self.less_(self.abs_(a.high), infinity))
+            return self.doubted(result, overflows)
         return self._made(result, result.error, infinite=self.is_infinity(a))
 
     def unscaled_result(self, a: DoubleWord) -> DoubleWord:

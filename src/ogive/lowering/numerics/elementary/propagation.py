@@ -45,6 +45,9 @@ LARGEST_OF_POWERS = 2.0**-20
 #: Powers of larger exponents are vast: their products with two numbers of float32 are.
 VAST_POWER = 1300.0
 
+#: The logarithm of a number that is nearer to 1 loses bits of its second word.
+NEXT_TO_ONE = 2.0**-900
+
 #: The results of vast operands: a vast number, the limit, or what nobody knows.
 Vast = Literal["vast", "limit", "unknown"]
 
@@ -364,6 +367,8 @@ def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., D
         own = Bound(relative)
         if name in OF_TWO:
             made = OF_TWO[name](m, own, result, *operands)
+            if name == "power" and not is_result:
+                made = m.doubted(made, _clamped(m, made))
         else:
             function = FUNCTIONS[name]
             own = replace(own, static=UNDERFLOW if function.underflows else 0.0)
@@ -690,7 +695,8 @@ def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: Doub
             doubt = either(doubt, m.doubt_of(m.compare(ops.LESS, x, m.wide(0.0))))
     if not y.error.is_exact:
         # Whether it is an odd integer, an integer or none decides about negative numbers and -0.
-        doubt = either(doubt, m.less_equal_(x.high, m.number(0.0)))
+        exactly = m.are_exact(y) if m.follows_exactness else None
+        doubt = either(doubt, except_where(m.less_equal_(x.high, m.number(0.0)), exactly))
         if y.error.is_relative:
             relative += 760 * y.error.relative * SLACK
         else:
@@ -699,41 +705,76 @@ def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: Doub
             doubt = either(doubt, m.doubt_of(m.compare(ops.LESS, y, m.wide(0.0))))
             grown = m.mul_(total, _largest_logarithm(m, size))
             change = grown if change is None else m.add_(change, grown)
-    if x.low is not None:  # an infinite power of 1 is 1, that of what is next to 1 is not
-        is_one, is_infinite = m.equal_(size, m.number(1.0)), m.equal_(exponent, m.number(math.inf))
-        doubt = either(doubt, both(both(is_one, is_infinite), m.not_(m.equal_(m.low_part(x), m.number(0.0)))))
+    if x.low is not None:
+        # An infinite power of 1 is 1, that of what is next to 1 is not; and what is too near has no logarithm of two words.
+        low = m.abs_(m.low_part(x))
+        is_beside = both(m.equal_(size, m.number(1.0)), m.less_(m.number(0.0), low))
+        is_far = either(m.equal_(exponent, m.number(math.inf)), m.less_(low, m.number(NEXT_TO_ONE)))
+        doubt = either(doubt, both(is_beside, is_far or nowhere()))
+    if not y.error.is_exact:  # 0, infinity and NaN have powers of 0 that powers of less than all numbers are not
+        is_ordinary = both(m.less_(m.number(0.0), size), m.less_(size, m.number(math.inf)))
+        unknown = both(m.equal_(exponent, m.number(0.0)), m.not_(is_ordinary))
+        doubt = either(doubt, except_where(unknown, m.is_zero(y) if m.follows_exactness else None))
     if not relative <= LARGEST_OF_POWERS:
         return replace(result, error=Bound(own.relative, doubt=m.always, nan=_nan_of_power(m, x, y)))
     absolute = None
     if change is not None:
         doubt = either(doubt, m.not_less(change, m.number(2.0**-10)))
-        power = m.abs_(m.unscaled(replace(result, error=UNKNOWN)).high)
-        absolute = m.mul_(m.mul_(change, power), m.number(1.01))
+        absolute = m.mul_(m.mul_(change, m.abs_(result.high)), m.number(1.01))  # beside the result's power of two
     if not m.extended and not (x.error.bits and x.error.bits <= 24):  # the rule takes subnormal numbers for normal ones
         doubt = either(doubt, m.less_(size, m.number(m.smallest_normal)))
     doubt = either(doubt, _out_of_range(m, base, x))
     static = LOST if m.is_own else UNDERFLOW
+    if (
+        m.of_doubles and m.is_long and result.exponent is not None
+    ):  # so nothing underflows; what is far below all is clamped
+        is_clamped = m.less_(result.exponent, m.number(-FARTHEST / 2))
+        absolute, static = m._sum_of(absolute, m.select_(is_clamped, m.number(4.0), m.number(0.0))), 0.0
     error = Bound(relative, static, absolute, doubt, nan=_nan_of_power(m, x, y))
-    if m.follows_exactness and y.error.is_exact:
-        error = replace(error, keeps_sign=m.keeps_sign(x), beyond=_beside_one(m, x, y) if x.error.is_exact else None)
-        zero = m.is_zero(x)
-        if zero is not None:
-            zero = both(zero, m.less_(m.number(0.0), y.high))
-            result, error = _zero_where(m, zero, result), replace(error, exactly=zero)
-        whole = _whole_power(m, result, x, y) if x.error.is_exact else None
-        if whole is not None:
-            result = m.renormalised(result)
-            result = replace(result, low=m.select_(whole, m.number(0.0), m.low_part(result)))
-            error = replace(error, exactly=either(error.exactly, whole))
+    if m.follows_exactness:
+        result, error = _with_facts_of_power(m, result, error, x, y)
     if m.follows_exactness and result.exponent is not None:
         error = replace(error, vast=m.less_(m.number(VAST_POWER), result.exponent), vast_exponent=int(VAST_POWER) - 10)
     return replace(result, error=error)
+
+
+def _with_facts_of_power(
+    m: Bounded, result: DoubleWord, error: Bound, x: DoubleWord, y: DoubleWord
+) -> tuple[DoubleWord, Bound]:
+    """A power with what is known of its sign, and where it is exact. Whether y is whole is in doubt for no positive number."""
+    is_known, sign = y.error.is_exact, m.keeps_sign(x)
+    if sign is not None and not is_known:
+        sign = both(sign, m.less_(m.number(0.0), x.high))
+    beyond = _beside_one(m, x, y) if is_known and x.error.is_exact else None
+    error = replace(error, keeps_sign=sign, beyond=beyond)
+    zero, are_exact = m.is_zero(x), m.are_exact(x, y)
+    if zero is not None:
+        zero = both(zero, m.less_(m.number(0.0), y.high))
+        result, error = _zero_where(m, zero, result), replace(error, exactly=zero)
+    whole = None if are_exact is None or not x.error.is_exact else _whole_power(m, result, x, y)
+    if whole is not None:
+        whole = both(whole, are_exact or m.always)
+        result = m.renormalised(result)
+        result = replace(result, low=m.select_(whole, m.number(0.0), m.low_part(result)))
+        error = replace(error, exactly=either(error.exactly, whole))
+    return result, error
+
+
+def _clamped(m: Bounded, a: DoubleWord) -> Expression | None:
+    """The condition that the power of two of a power in float64's own kernels was moved to FARTHEST: that is no number to go on with."""
+    if not m.is_own or a.exponent is None:
+        return None
+    size = m.abs_(a.high)
+    is_number = both(m.less_(m.number(0.0), size), m.less_(size, m.number(math.inf)))
+    return both(is_number, m.less_(m.number(FARTHEST), m.abs_(a.exponent)))
 
 
 def _out_of_range(m: Bounded, a: DoubleWord, unscaled: DoubleWord) -> Expression | None:
     """The condition that float64 cannot hold a number without the power of two beside it."""
     if not (m.of_doubles and m.is_long) or a.exponent is None:
         return None
+    if a.low is None and a.error.is_exact:  # a subnormal number of one word may have all bits
+        return m.not_(m.equal_(m.scale_(unscaled.high, m.neg_(a.exponent)), a.high))
     size, mantissa = m.abs_(unscaled.high), m.abs_(a.high)
     in_range = both(m.less_equal_(m.number(m.smallest_normal), size), m.less_(size, m.number(math.inf)))
     is_number = both(m.less_(m.number(0.0), mantissa), m.less_(mantissa, m.number(math.inf)))
