@@ -8,7 +8,7 @@ import pytest
 from ogive.enclosures.enclosure import exact_value
 from ogive.graph.expression import Format, node
 from ogive.graph.operations import OPERATIONS
-from ogive.lowering.numerics.elementary.propagation import FUNCTIONS
+from ogive.lowering.numerics.elementary.condition_numbers import FUNCTIONS
 from ogive.lowering.numerics.ties import at_zero
 
 ROWS = [operation for operation in OPERATIONS.values() if operation.at_infinities is not None]

@@ -13,8 +13,9 @@ import pytest
 from flint import arb
 
 from ogive.graph.expression import Format, constant, formula_node, walk
+from ogive.lowering.numerics.elementary.condition_numbers import FUNCTIONS
 from ogive.lowering.numerics.elementary.own_errors import SHORT
-from ogive.lowering.numerics.elementary.propagation import FUNCTIONS, condition_within
+from ogive.lowering.numerics.elementary.propagation import condition_within
 from ogive.lowering.numerics.elementary.single_functions import AS_RESULTS, RULES
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.single import NoSingle, SingleBounded

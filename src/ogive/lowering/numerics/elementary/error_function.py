@@ -45,6 +45,7 @@ from ogive.graph import elementary_functions as functions
 from ogive.graph.expression import Expression, Format
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
+from ogive.lowering.numerics.elementary.condition_numbers import Function, anywhere, computed_by, inside, within
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, SECOND_LEVEL, WORDS
 from ogive.lowering.numerics.elementary.exponential import FARTHEST, exp, exp_as_quotient
 from ogive.lowering.numerics.elementary.logarithm import log, log1p
@@ -230,9 +231,22 @@ def of_error_function(k: int) -> Fraction:
     return Fraction((-1) ** k, factorial(k) * (2 * k + 1))
 
 
-functions.ERF.lowering = erf
-functions.ERFC.lowering = erfc
-functions.NORMAL_TAIL.lowering = normal_tail
+def _slope_of_tail(m: Arithmetic, u: Expression, f: Expression) -> Expression:
+    """``2 abs(u) + 1.2`` times the value: more than the derivative of erfc, of the normal tail and of log_ndtr."""
+    return m.mul_(m.abs_(f), m.fma_(m.abs_(u), m.number(2.0), m.number(1.2)))
+
+
+def _room_of_tail(m: Arithmetic, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), m.fma_(m.abs_(u), m.number(2.0), m.number(1.2)))
+
+
+_TAIL = Function(
+    anywhere(1490.0), _slope_of_tail, _room_of_tail, underflows=True, is_of_square=True, nothing_beyond=700.0
+)
+
+computed_by(functions.ERF, erf, Function(anywhere(1.0), lambda m, u, f: m.number(1.13), grows_as_operand=True))
+computed_by(functions.ERFC, erfc, _TAIL)
+computed_by(functions.NORMAL_TAIL, normal_tail, _TAIL)
 
 
 # ---- the inverse of the error function
@@ -303,7 +317,12 @@ def _once_more(m: Arithmetic, high: Expression, a: DoubleWord, y: DoubleWord) ->
     return m.renormalised(m.add(y, DoubleWord(step, interval=Interval(-1.0, 1.0))))
 
 
-functions.ERFINV.lowering = erfinv
+def _slope_of_inverse(m: Arithmetic, u: Expression, f: Expression) -> Expression:
+    """The derivative, ``sqrt(pi) / 2 exp(y * y)``, is less than ``1 / (1 - abs(u))``: erfc(y) is less than exp(-y * y)."""
+    return m.div_(m.number(1.0), inside(m, u, f))
+
+
+computed_by(functions.ERFINV, erfinv, Function(within(0.5, 1.2), _slope_of_inverse, inside, largest=800.0))
 
 
 # ---- the logarithm of the normal distribution function
@@ -378,4 +397,4 @@ def _logarithm_of_series(count: int) -> tuple[Fraction, ...]:
     return tuple(logarithm[1:])
 
 
-functions.LOG_NDTR.lowering = log_ndtr
+computed_by(functions.LOG_NDTR, log_ndtr, replace(_TAIL, nothing_beyond=None))

@@ -36,6 +36,14 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
+from ogive.lowering.numerics.elementary.condition_numbers import (
+    Function,
+    anywhere,
+    computed_by,
+    more_than_result,
+    of_result,
+    unit,
+)
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, WORDS
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
@@ -139,9 +147,9 @@ def with_infinities(m: Arithmetic, x: Expression, result: DoubleWord, below: flo
         return result
     infinity, zero = m.number(math.inf), m.number(0.0)
     high, low = result.high, m.low_part(result)
-    for end, value in ((math.inf, math.inf), *(() if below is None else ((-math.inf, below),))):
+    for end, limit in ((math.inf, math.inf), *(() if below is None else ((-math.inf, below),))):
         is_end = m.equal_(x, infinity if end > 0 else m.neg_(infinity))
-        high, low = m.select_(is_end, m.number(value), high), m.select_(is_end, zero, low)
+        high, low = m.select_(is_end, m.number(limit), high), m.select_(is_end, zero, low)
     return replace(result, high=high, low=low, mantissa=result.mantissa | Interval(0.0, math.inf), is_normal=False)
 
 
@@ -380,7 +388,20 @@ def _expm1(bound: float) -> float:
     return math.inf if bound >= 709 else math.expm1(bound)
 
 
-functions.EXP.lowering = exp
-functions.EXP2.lowering = exp2
-functions.EXPM1.lowering = expm1
-functions.LOGISTIC.lowering = logistic
+_POWER = Function(anywhere(1500.0), of_result, unit, underflows=True, nothing_beyond=-FARTHEST)
+_LIMITED = replace(_POWER, is_limited_above=True, saturates=True)
+
+# Condition numbers: of exp(u) it is abs(u), of those made of it no more than abs(u) + 1.
+computed_by(functions.EXP, exp, replace(_LIMITED, limits=(709.0, 1400.0), increasing=math.exp))
+computed_by(functions.EXP2, exp2, replace(_LIMITED, limits=(1020.0, 2020.0)))
+computed_by(functions.LOGISTIC, logistic, replace(_POWER, increasing=lambda u: 1 / (1 + math.exp(-u))))
+computed_by(
+    functions.EXPM1,
+    expm1,
+    Function(
+        *(anywhere(1410.0), more_than_result, unit, (700.0, 1400.0)),
+        is_limited_above=True,
+        saturates=True,
+        grows_as_operand=True,
+    ),
+)

@@ -20,6 +20,7 @@ from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
+from ogive.lowering.numerics.elementary.condition_numbers import computed_by
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
 
@@ -59,8 +60,8 @@ def _extreme_of_exact(m: Machine, x: Expression, y: Expression, *, larger: bool)
     return m.select_(differ, first, m.from_bits_(tied))
 
 
-functions.LARGER.lowering = larger
-functions.SMALLER.lowering = smaller
+computed_by(functions.LARGER, larger)
+computed_by(functions.SMALLER, smaller)
 
 
 # ---- the remainder of a division whose quotient is rounded towards zero, exactly
@@ -129,4 +130,4 @@ def _in_many_steps(m: Machine, a: Expression, b: Expression) -> Expression:
     return rest
 
 
-ops.REMAINDER.lowering = remainder
+computed_by(ops.REMAINDER, remainder)

@@ -33,6 +33,16 @@ from ogive.graph import elementary_functions as functions
 from ogive.graph.expression import Expression, Format
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
+from ogive.lowering.numerics.elementary.condition_numbers import (
+    Function,
+    anywhere,
+    computed_by,
+    inside,
+    inverse_squares,
+    more_than_result,
+    unit,
+    within,
+)
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, WORDS
 from ogive.lowering.numerics.elementary.exponential import (
     FARTHEST,
@@ -147,9 +157,11 @@ def tanh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     return m.copy_sign(result, x.high)
 
 
-functions.SINH.lowering = sinh
-functions.COSH.lowering = cosh
-functions.TANH.lowering = tanh
+_OF_EXPONENTIALS = Function(anywhere(1410.0), more_than_result, unit, (1400.0, 1400.0), saturates=True)
+
+computed_by(functions.SINH, sinh, replace(_OF_EXPONENTIALS, grows_as_operand=True))
+computed_by(functions.COSH, cosh, _OF_EXPONENTIALS)
+computed_by(functions.TANH, tanh, Function(anywhere(1.0), grows_as_operand=True))
 
 
 # ---- asinh, acosh and atanh, from log1p of numbers that nothing cancels in
@@ -217,6 +229,25 @@ def _log1p(m: Arithmetic, x: DoubleWord, number: DoubleWord) -> DoubleWord:
     return DoubleWord(high, low, interval=Interval(0.0, math.inf))
 
 
-functions.ASINH.lowering = asinh
-functions.ACOSH.lowering = acosh
-functions.ATANH.lowering = atanh
+def _slope_of_inverse_cosh(m: Arithmetic, u: Expression, f: Expression) -> Expression:
+    one = m.number(1.0)
+    return m.div_(one, m.sqrt_(m.mul_(m.sub_(u, one), m.add_(u, one))))
+
+
+def _above_one(m: Arithmetic, u: Expression, f: Expression) -> Expression:
+    return m.sub_(u, m.number(1.0))
+
+
+def _slope_of_inverse_tangent(m: Arithmetic, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), inverse_squares(m, u))
+
+
+_LIMITS = (2.0**128, math.inf)
+
+computed_by(functions.ASINH, asinh, Function(anywhere(1.0), limits=_LIMITS, largest=800.0, grows_as_operand=True))
+computed_by(functions.ACOSH, acosh, Function((), _slope_of_inverse_cosh, _above_one, _LIMITS, largest=800.0))
+computed_by(
+    functions.ATANH,
+    atanh,
+    Function(within(0.5, 1.3), _slope_of_inverse_tangent, inside, (1 - 2.0**-50, math.inf), largest=800.0),
+)

@@ -23,6 +23,14 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
+from ogive.lowering.numerics.elementary.condition_numbers import (
+    Function,
+    anywhere,
+    computed_by,
+    inside,
+    inverse_squares,
+    within,
+)
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, TWO_OVER_PI, WORDS
 from ogive.lowering.numerics.elementary.quotient import quotient
 from ogive.lowering.numerics.interval import Interval
@@ -210,7 +218,11 @@ def _result(m: Arithmetic, a: DoubleWord, largest: float) -> DoubleWord:
     return replace(m.renormalised(a), interval=Interval(0.0, largest))
 
 
-functions.ASIN.lowering = asin
-functions.ACOS.lowering = acos
-functions.ATAN.lowering = atan
-functions.ATAN2.lowering = atan2
+def _slope_of_inverse_sine(m: Arithmetic, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), m.sqrt_(inverse_squares(m, u)))
+
+
+computed_by(functions.ASIN, asin, Function(within(0.5, 1.2), _slope_of_inverse_sine, inside))
+computed_by(functions.ACOS, acos, Function((), _slope_of_inverse_sine, inside))
+computed_by(functions.ATAN, atan, Function(anywhere(1.0), grows_as_operand=True))
+computed_by(functions.ATAN2, atan2)

@@ -25,6 +25,7 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
+from ogive.lowering.numerics.elementary.condition_numbers import Function, computed_by, of_operand
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, WORDS
 from ogive.lowering.numerics.elementary.exponential import FARTHEST, LOG_2, ROUNDED_LOG_2
 from ogive.lowering.numerics.elementary.quotient import quotient
@@ -336,7 +337,30 @@ def _log(bound: float) -> float:
     return -math.inf if bound <= 0 else math.inf if bound == math.inf else math.log(bound)
 
 
-functions.LOG.lowering = log
-functions.LOG1P.lowering = log1p
-functions.LOG2.lowering = log2
-functions.LOG10.lowering = log10
+def _reciprocal(m: Arithmetic, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), m.abs_(u))
+
+
+def _reciprocal_and_more(m: Arithmetic, u: Expression, f: Expression) -> Expression:
+    """``1.45 / abs(u)``: more than the derivative of the logarithm to base 2."""
+    return m.div_(m.number(1.45), m.abs_(u))
+
+
+def _reciprocal_of_next(m: Arithmetic, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), _next(m, u, f))
+
+
+def _next(m: Arithmetic, u: Expression, f: Expression) -> Expression:
+    return m.abs_(m.add_(u, m.number(1.0)))
+
+
+_LOGARITHM = Function((), _reciprocal, of_operand, largest=800.0, is_logarithm=True, takes_exponents=True)
+
+computed_by(functions.LOG, log, _LOGARITHM)
+computed_by(functions.LOG2, log2, Function((), _reciprocal_and_more, of_operand, largest=1100.0, takes_exponents=True))
+computed_by(functions.LOG10, log10, _LOGARITHM)
+computed_by(
+    functions.LOG1P,
+    log1p,
+    Function(((Interval(-0.5, math.inf), 1.45),), _reciprocal_of_next, _next, largest=800.0, grows_as_operand=True),
+)

@@ -21,6 +21,7 @@ from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
+from ogive.lowering.numerics.elementary.condition_numbers import Function, anywhere, computed_by, of_operand
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS
 from ogive.lowering.numerics.elementary.exponential import exp
 from ogive.lowering.numerics.elementary.logarithm import precise_log, reduced
@@ -76,7 +77,7 @@ def _and(a: Expression, b: Expression) -> Expression:
     return node(ops.AND, (a, b), None, Format.BIT)
 
 
-functions.POWER.lowering = power
+computed_by(functions.POWER, power)
 
 
 # ---- the cube root
@@ -141,4 +142,11 @@ def _root_of_scaled(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     return replace(root, exponent=third, interval=x.interval.map(math.cbrt), mantissa=root.interval)
 
 
-functions.CBRT.lowering = cbrt
+def _slope(m: Arithmetic, u: Expression, f: Expression) -> Expression:
+    """Three times the derivative."""
+    return m.div_(m.abs_(f), m.abs_(u))
+
+
+computed_by(
+    functions.CBRT, cbrt, Function(anywhere(1.0), _slope, of_operand, is_steep_at_zero=True, takes_exponents=True)
+)

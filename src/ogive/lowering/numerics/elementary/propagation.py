@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache, cached_property, wraps
-from typing import Literal
+from dataclasses import replace
+from functools import cache, wraps
 
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, Operation, node
@@ -20,6 +19,7 @@ from ogive.lowering.numerics import beyond_range, ties
 from ogive.lowering.numerics.bound import UNKNOWN, Beyond, Bound
 from ogive.lowering.numerics.bounded import SLACK, Bounded
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
+from ogive.lowering.numerics.elementary.condition_numbers import FUNCTIONS, Function
 from ogive.lowering.numerics.elementary.exponential import FARTHEST, exp_of_sums
 from ogive.lowering.numerics.elementary.extremes import computed_remainder, is_one_word
 from ogive.lowering.numerics.elementary.own_errors import CORRECTED, IN_WORDS, PROMOTED
@@ -28,7 +28,7 @@ from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.precisions import LOST, NEXT_TO_NOTHING
 from ogive.lowering.numerics.truths import both, either, except_where, nowhere
 
-__all__ = ["FUNCTIONS", "bounded", "condition_within", "of_one", "rule_of"]
+__all__ = ["bounded", "condition_within", "of_one", "rule_of"]
 
 #: The largest error of a function that underflows.
 UNDERFLOW = 2.0**-980
@@ -48,9 +48,6 @@ VAST_POWER = 1300.0
 #: The logarithm of a number that is nearer to 1 loses bits of its second word.
 NEXT_TO_ONE = 2.0**-900
 
-#: The results of vast operands: a vast number, the limit, or what nobody knows.
-Vast = Literal["vast", "limit", "unknown"]
-
 #: Beyond this exponentials and what is made of them are vast, or next to their limits.
 FAR = 8192.0
 
@@ -59,267 +56,6 @@ SIGN_OF_OPERAND = {"asin": math.inf, "atanh": math.inf, "sin": 3.0, "tan": 1.5}
 
 #: Operands other than zero whose results are exact.
 EXACT_AT = dict.fromkeys(("log", "log2", "log10", "acosh", "acos"), 1.0)
-
-Everything = Interval(-math.inf, math.inf)
-
-
-@dataclass(frozen=True)
-class Function:
-    """How a function of one number magnifies errors."""
-
-    #: The condition number where the operand lies in an interval; the first interval that fits is taken.
-    conditions: tuple[tuple[Interval, float], ...] = ()
-    #: How much an absolute error grows, given (arithmetic, operand, result); None: not at all.
-    slope: Callable[[Bounded, Expression, Expression], Expression] | None = None
-    #: The number that the error has to be small beside, 2**10 times smaller; None: beside nothing, the slope holds everywhere.
-    room: Callable[[Bounded, Expression, Expression], Expression] | None = None
-    #: Beyond these the rule is saturated or not made for the operand, but for one of float32: (promoted, corrected).
-    limits: tuple[float, float] = (math.inf, math.inf)
-    #: Whether only the upper one of these limits counts.
-    is_limited_above: bool = False
-    #: The rule's addition to its relative error, absolutely, where the operand is not one of float32.
-    static: float = 0.0
-    #: Whether a relative error of the operand is an absolute one of the result, of the same size.
-    is_logarithm: bool = False
-    #: The function, if it is positive and grows.
-    increasing: Callable[[float], float] | None = None
-    #: Whether it grows everywhere, is u at zero, and no less than u/2 from there to 1.
-    grows_as_operand: bool = False
-    #: For finite operands the largest magnitude of a finite result.
-    largest: float = math.inf
-    #: Whether the slope grows without a limit near zero, so that no absolute error of the operand is next to nothing there.
-    is_steep_at_zero: bool = False
-    #: Whether the result may be so small that it has lost bits, or zero.
-    underflows: bool = False
-    #: Beyond this the function is next to nothing, and float64's own kernels know no more of it: a power of two is clamped there.
-    nothing_beyond: float | None = None
-    #: Whether the rule adds an exponent to its result, in float64's own kernels.
-    takes_exponents: bool = False
-    #: Whether the rule is saturated beyond the limits: what it returns there is beyond all element types but float64, as
-    #: the exact value is.
-    saturates: bool = False
-    #: Whether the condition number grows as the square of the operand, and not as the operand.
-    is_of_square: bool = False
-    #: Its name, by which its row is found (graph/elementary_functions.py).
-    name: str = ""
-
-    @property
-    def domain(self) -> tuple[float, float]:
-        """Where the operand lies, or the result is NaN."""
-        return ops.OPERATIONS[self.name].domain
-
-    @property
-    def at_zero(self) -> float | None:
-        """The value at zero, if that is a number exactly."""
-        value = ops.OPERATIONS[self.name].at_zero
-        return None if value is None or not ops.is_exact(value) else float(value)
-
-    @cached_property
-    def ends(self) -> tuple[float, float]:
-        """The values at the infinities, those that are numbers exactly; NaN for others, and for functions without an exact value at zero."""
-        values = ops.OPERATIONS[self.name].at_infinities
-        if values is None or self.at_zero is None:
-            return math.nan, math.nan
-        below, above = (
-            math.nan if math.isfinite(value) and not ops.is_exact(value) else float(value) for value in values
-        )
-        return below, above
-
-    @property
-    def zero_at(self) -> float | None:
-        """The end at which a positive function is zero, -inf or inf; None for others."""
-        return None if 0 not in self.ends else -math.inf if self.ends[0] == 0 else math.inf
-
-    @property
-    def other_limit(self) -> float | None:
-        """The finite limit of a function that is zero at one end at the other one; its values are below."""
-        return max(self.ends) if 0 in self.ends and math.isfinite(max(self.ends)) else None
-
-    @property
-    def lower_limit(self) -> float | None:
-        """The finite limit at minus infinity of a function that is zero at zero; its values are above."""
-        return self.ends[0] if self.at_zero == 0 and math.isfinite(self.ends[0]) else None
-
-    @property
-    def is_below_one(self) -> bool:
-        """Whether the result of finite operands has a magnitude below 1."""
-        return self.ends == (-1.0, 1.0)
-
-    @property
-    def of_vast(self) -> tuple[Vast, Vast]:
-        """Whether the function of vast numbers, of positive ones and of negative ones, is vast or next to its limit."""
-        ends = ops.OPERATIONS[self.name].at_infinities
-        if ends is None or self.at_zero is None:
-            return "unknown", "unknown"
-        below, above = map(self._kind_of, ends)
-        return above, below
-
-    def _kind_of(self, end: ops.Fact) -> Vast:
-        if math.isfinite(end):
-            return "limit"
-        return "vast" if math.isinf(end) and self.saturates else "unknown"
-
-
-def _one(m: Bounded, u: Expression, f: Expression) -> Expression:
-    return m.number(1.0)
-
-
-def _value(m: Bounded, u: Expression, f: Expression) -> Expression:
-    return m.abs_(f)
-
-
-def _value_and_more(m: Bounded, u: Expression, f: Expression) -> Expression:
-    """More than the derivative, also where the value lacks an exponent of -1."""
-    return m.add_(m.abs_(f), m.number(2.0))
-
-
-def _tangent(m: Bounded, u: Expression, f: Expression) -> Expression:
-    return m.fma_(f, f, m.number(1.0))
-
-
-def _per_tangent(m: Bounded, u: Expression, f: Expression) -> Expression:
-    return m.div_(m.number(1.0), _value_and_more(m, u, f))
-
-
-def _inside(m: Bounded, u: Expression, f: Expression) -> Expression:
-    """How far from 1 and -1."""
-    return m.sub_(m.number(1.0), m.abs_(u))
-
-
-def _inverse_sine(m: Bounded, u: Expression, f: Expression) -> Expression:
-    return m.div_(m.number(1.0), m.sqrt_(_inverse_squares(m, u)))
-
-
-def _inverse_tangent(m: Bounded, u: Expression, f: Expression) -> Expression:
-    return m.div_(m.number(1.0), _inverse_squares(m, u))
-
-
-def _inverse_squares(m: Bounded, u: Expression) -> Expression:
-    one = m.number(1.0)
-    return m.mul_(m.sub_(one, u), m.add_(one, u))
-
-
-def _inverse_cosh(m: Bounded, u: Expression, f: Expression) -> Expression:
-    one = m.number(1.0)
-    return m.div_(one, m.sqrt_(m.mul_(m.sub_(u, one), m.add_(u, one))))
-
-
-def _above_one(m: Bounded, u: Expression, f: Expression) -> Expression:
-    return m.sub_(u, m.number(1.0))
-
-
-def _reciprocal(m: Bounded, u: Expression, f: Expression) -> Expression:
-    return m.div_(m.number(1.0), m.abs_(u))
-
-
-def _logistic(u: float) -> float:
-    return 1 / (1 + math.exp(-u))
-
-
-def _magnitude(m: Bounded, u: Expression, f: Expression) -> Expression:
-    return m.abs_(u)
-
-
-def _reciprocal_of_next(m: Bounded, u: Expression, f: Expression) -> Expression:
-    return m.div_(m.number(1.0), m.abs_(m.add_(u, m.number(1.0))))
-
-
-def _next(m: Bounded, u: Expression, f: Expression) -> Expression:
-    return m.abs_(m.add_(u, m.number(1.0)))
-
-
-def _gauss_tail(m: Bounded, u: Expression, f: Expression) -> Expression:
-    """``2 abs(u) + 1.2`` times the value: more than the derivative of erfc, of the normal tail and of log_ndtr."""
-    return m.mul_(m.abs_(f), m.fma_(m.abs_(u), m.number(2.0), m.number(1.2)))
-
-
-def _per_gauss_tail(m: Bounded, u: Expression, f: Expression) -> Expression:
-    return m.div_(m.number(1.0), m.fma_(m.abs_(u), m.number(2.0), m.number(1.2)))
-
-
-def _per_operand(m: Bounded, u: Expression, f: Expression) -> Expression:
-    return m.div_(m.abs_(f), m.abs_(u))
-
-
-def _more_than_reciprocal(m: Bounded, u: Expression, f: Expression) -> Expression:
-    """``1.45 / abs(u)``: more than the derivative of the logarithm to base 2."""
-    return m.div_(m.number(1.45), m.abs_(u))
-
-
-def _inverse_error(m: Bounded, u: Expression, f: Expression) -> Expression:
-    """The derivative, ``sqrt(pi) / 2 exp(y * y)``, is less than ``1 / (1 - abs(u))``: erfc(y) is less than exp(-y * y)."""
-    return m.div_(m.number(1.0), _inside(m, u, f))
-
-
-def _of_any(condition: float) -> tuple[tuple[Interval, float], ...]:
-    return ((Everything, condition),)
-
-
-def _within(limit: float, condition: float) -> tuple[tuple[Interval, float], ...]:
-    return ((Interval(-limit, limit), condition),)
-
-
-def _tail(nothing_beyond: float | None = 700.0) -> Function:
-    """A tail of the normal distribution, or its logarithm."""
-    return Function(
-        *(_of_any(1490.0), _gauss_tail, _per_gauss_tail),
-        underflows=True,
-        is_of_square=True,
-        nothing_beyond=nothing_beyond,
-    )
-
-
-def _exponential(limits: tuple[float, float], increasing: Callable[[float], float] | None = None) -> Function:
-    """A power of a number larger than 1."""
-    return Function(
-        *(_of_any(1500.0), _value, _one, limits),
-        is_limited_above=True,
-        underflows=True,
-        saturates=True,
-        nothing_beyond=-FARTHEST,
-        increasing=increasing,
-    )
-
-
-#: Condition numbers: of exp(u) it is abs(u), of those made of it no more than abs(u) + 1.
-_ROWS: dict[str, Function] = {
-    "acos": Function((), _inverse_sine, _inside),
-    "acosh": Function((), _inverse_cosh, _above_one, (2.0**128, math.inf), largest=800.0),
-    "asin": Function(_within(0.5, 1.2), _inverse_sine, _inside),
-    "asinh": Function(_of_any(1.0), limits=(2.0**128, math.inf), largest=800.0, grows_as_operand=True),
-    "atan": Function(_of_any(1.0), grows_as_operand=True),
-    "atanh": Function(_within(0.5, 1.3), _inverse_tangent, _inside, (1 - 2.0**-50, math.inf), largest=800.0),
-    "cbrt": Function(_of_any(1.0), _per_operand, _magnitude, is_steep_at_zero=True, takes_exponents=True),
-    "cos": Function(_within(1.0, 1.6), limits=(2.0**160, math.inf), static=2.0**-72),
-    "cosh": Function(_of_any(1410.0), _value_and_more, _one, (1400.0, 1400.0), saturates=True),
-    "erf": Function(_of_any(1.0), lambda m, u, f: m.number(1.13), grows_as_operand=True),
-    "erfc": _tail(),
-    "erfinv": Function(_within(0.5, 1.2), _inverse_error, _inside, largest=800.0),
-    "exp": _exponential((709.0, 1400.0), increasing=math.exp),
-    "exp2": _exponential((1020.0, 2020.0)),
-    "expm1": Function(
-        *(_of_any(1410.0), _value_and_more, _one, (700.0, 1400.0)),
-        is_limited_above=True,
-        saturates=True,
-        grows_as_operand=True,
-    ),
-    "log": Function((), _reciprocal, _magnitude, largest=800.0, is_logarithm=True, takes_exponents=True),
-    "log10": Function((), _reciprocal, _magnitude, largest=800.0, is_logarithm=True, takes_exponents=True),
-    "log2": Function((), _more_than_reciprocal, _magnitude, largest=1100.0, takes_exponents=True),
-    "log_ndtr": _tail(nothing_beyond=None),
-    "log1p": Function(
-        ((Interval(-0.5, math.inf), 1.45),), _reciprocal_of_next, _next, largest=800.0, grows_as_operand=True
-    ),
-    "logistic": Function(
-        _of_any(1500.0), _value, _one, underflows=True, nothing_beyond=-FARTHEST, increasing=_logistic
-    ),
-    "normal_tail": _tail(),
-    "sin": Function(_within(1.5, 1.0), limits=(2.0**160, math.inf), static=2.0**-72),
-    "sinh": Function(_of_any(1410.0), _value_and_more, _one, (1400.0, 1400.0), saturates=True, grows_as_operand=True),
-    "tan": Function(_within(0.78, 1.6), _tangent, _per_tangent, (2.0**160, math.inf), static=2.0**-72),
-    "tanh": Function(_of_any(1.0), grows_as_operand=True),
-}
-FUNCTIONS = {name: replace(function, name=name) for name, function in _ROWS.items()}
 
 
 def rule_of(m: Arithmetic, operation: Operation) -> Callable[..., DoubleWord]:

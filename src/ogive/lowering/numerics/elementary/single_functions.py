@@ -16,9 +16,10 @@ from ogive.graph.expression import Expression, Operation, node
 from ogive.lowering.numerics.bound import UNKNOWN, Bound
 from ogive.lowering.numerics.double_word import DoubleWord
 from ogive.lowering.numerics.elementary import fast
+from ogive.lowering.numerics.elementary.condition_numbers import FUNCTIONS
 from ogive.lowering.numerics.elementary.fast import tail_on_both_sides
 from ogive.lowering.numerics.elementary.own_errors import SHORT
-from ogive.lowering.numerics.elementary.propagation import FUNCTIONS, of_one
+from ogive.lowering.numerics.elementary.propagation import of_one
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.single import Factors, NoSingle, SingleBounded
 from ogive.lowering.numerics.truths import either, except_where

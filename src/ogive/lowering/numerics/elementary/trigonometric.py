@@ -12,6 +12,7 @@ rounding error, because r is a multiple of its last bit (Cody and Waite). Huge a
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -20,6 +21,7 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
+from ogive.lowering.numerics.elementary.condition_numbers import Function, computed_by, more_than_result, within
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, TWO_OVER_PI, WORDS
 from ogive.lowering.numerics.elementary.huge_angle import HUGE, WINDOWS, reduced_huge_angle
 from ogive.lowering.numerics.interval import Interval
@@ -203,6 +205,20 @@ def _with_sign_of_last_bit(m: Arithmetic, a: DoubleWord, n: Expression) -> Doubl
     return replace(a, high=flipped(a.high), low=low, interval=a.interval | -a.interval)
 
 
-functions.SIN.lowering = sin
-functions.COS.lowering = cos
-functions.TAN.lowering = tan
+def _slope_of_tangent(m: Arithmetic, u: Expression, f: Expression) -> Expression:
+    return m.fma_(f, f, m.number(1.0))
+
+
+def _room_of_tangent(m: Arithmetic, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), more_than_result(m, u, f))
+
+
+_OF_ANGLES = Function(limits=(2.0**160, math.inf), static=2.0**-72)
+
+computed_by(functions.SIN, sin, replace(_OF_ANGLES, conditions=within(1.5, 1.0)))
+computed_by(functions.COS, cos, replace(_OF_ANGLES, conditions=within(1.0, 1.6)))
+computed_by(
+    functions.TAN,
+    tan,
+    replace(_OF_ANGLES, conditions=within(0.78, 1.6), slope=_slope_of_tangent, room=_room_of_tangent),
+)
