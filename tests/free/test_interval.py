@@ -66,3 +66,10 @@ def test_nan_says_nothing():
 @pytest.mark.parametrize(("low", "high", "inside"), [(0, 1, True), (0.5, 1, False), (0, 0.5, False)])
 def test_within(low, high, inside):
     assert Interval(0.25, 0.75).within(low, high) is inside
+
+
+def test_what_underflows_may_be_more_than_zero():
+    assert Interval(1e-200, 1e-190) * Interval(-1e-200, -1e-190) == Interval(-1e-323, 0.0)
+    assert Interval(-1e4, -1e3).map(math.exp) == Interval(0.0, 1e-323)
+    assert Interval(0.0, 0.0) * Interval(1e-200, 1e200) == Interval(0.0, 0.0)
+    assert Interval(0.0, 0.0).map(math.expm1) == Interval(0.0, 0.0)

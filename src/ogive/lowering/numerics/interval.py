@@ -13,6 +13,10 @@ from dataclasses import dataclass
 __all__ = ["EVERYTHING", "Interval"]
 
 
+#: The smallest number of float64: what underflows lies between zero and it.
+LEAST = math.ulp(0.0)
+
+
 @dataclass(frozen=True)
 class Interval:
     low: float
@@ -52,7 +56,10 @@ class Interval:
         return Interval(-self.high, -self.low)
 
     def __mul__(self, other: Interval) -> Interval:
-        return Interval.around(*(a * b for a in (self.low, self.high) for b in (other.low, other.high)))
+        ends = [(a, b) for a in (self.low, self.high) for b in (other.low, other.high)]
+        products = [a * b for a, b in ends]
+        underflowed = [math.copysign(LEAST, p) for (a, b), p in zip(ends, products, strict=True) if p == 0 != a and b]
+        return Interval.around(*products, *underflowed)
 
     def __truediv__(self, other: Interval) -> Interval:
         if other.smallest_magnitude == 0:
@@ -68,7 +75,9 @@ class Interval:
 
     def map(self, increasing: Callable[[float], float]) -> Interval:
         """The image under an increasing function."""
-        return Interval.around(increasing(self.low), increasing(self.high))
+        low, high = increasing(self.low), increasing(self.high)
+        underflows = high == 0 and self.high not in (0, -math.inf)
+        return Interval.around(low, LEAST if underflows else high)
 
     def within(self, low: float, high: float) -> bool:
         return low <= self.low and self.high <= high
