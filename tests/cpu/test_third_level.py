@@ -241,3 +241,18 @@ def test_infinities_of_float64_are_no_overflow(formula, asked):
     np.testing.assert_allclose(found, expected[is_asked], rtol=2.0**-50)
     numbers = ~np.isnan(found)
     assert np.array_equal(np.signbit(found[numbers]), np.signbit(expected[is_asked][numbers]))
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda x, y: np.sqrt(x * x + y * y),
+        lambda x, y: np.log(np.exp(x * 1e173) + np.exp(y * 1e173)),
+        lambda x, y: (x * y + x * x) * 1e250,
+    ],
+)
+def test_sums_of_what_is_below_the_range_of_float64_are_decided_by_the_repair(formula, asked):
+    """The terms of a sum lose next to nothing beside their power of two."""
+    random = np.random.default_rng(0)
+    ogive.operator(formula)(*(-np.abs(random.normal(0, 1e-170, (2, 1000)))))
+    assert not asked

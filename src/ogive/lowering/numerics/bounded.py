@@ -41,6 +41,9 @@ TRUTHS_OF_TRUTHS = frozenset({ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT})
 #: which size a factor makes no more of it than that.
 UNSEEN, MODERATE = 2.0**-900, 2.0**60
 
+#: More than what is lost of a sum beside the power of two of its larger term, and no subnormal number.
+LOST_BESIDE_ONE = 2.0**-1000
+
 #: Static bounds are sums of few terms of the first order: this covers those of the second, and their rounding.
 SLACK = 1 + 2.0**-20
 
@@ -155,7 +158,14 @@ class Bounded(Totals):
             return self.add(a, b)
         a, b = self.with_moderate_size(a), self.with_moderate_size(b)
         *numbers, exponent = self.with_common_exponent(*map(self._in_other_frame, (a, b)))
-        found = replace(self._in_other_frame(self.add(*numbers)), exponent=exponent, mantissa=EVERYTHING)
+        found = self.add(*numbers)
+        if found.error.is_known and found.error.static:  # beside the power of two, as a bound that runs is
+            static = self.number(max(found.error.static, LOST_BESIDE_ONE))
+            if found.error.exactly is not None:
+                static = self.select_(found.error.exactly, self.number(0.0), static)
+            error = replace(found.error, static=0.0, absolute=self._sum_of(found.error.absolute, static))
+            found = replace(found, error=error)
+        found = replace(self._in_other_frame(found), exponent=exponent, mantissa=EVERYTHING)
         return replace(self.with_exponent(found), interval=a.interval + b.interval)
 
     def multiply(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
