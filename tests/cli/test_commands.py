@@ -411,7 +411,7 @@ def test_show_says_which_level_decides(ogive, tmp_path):
     file = tmp_path / "levels.py"
     file.write_text(
         "import numpy as np, ogive\n\n\n@ogive.operator\ndef vanishing(x):\n"
-        '    """Zero."""\n    return np.where(x == 0, x, np.exp(x) - np.exp(x + np.expm1(x * 0)))\n'
+        '    """Zero."""\n    return np.where(x == 0, x, np.sin(x) ** 2 + np.cos(x) ** 2 - 1)\n'
     )
     status, out, err = ogive("show", f"{file}:vanishing", "--levels")
     assert status == 0, err
@@ -426,3 +426,10 @@ def test_show_says_which_level_decides(ogive, tmp_path):
     )
     assert not [line for line in ogive("show", "gelu", "--levels")[1].splitlines() if line.startswith("identity")]
     assert not [line for line in ogive("show", "bit_count", "--levels")[1].splitlines() if line.startswith("levels")]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_folder_that_is_a_pipe(ogive, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    status, _, err = ogive("export", "relu", "--output", str(tmp_path / "pipe"))
+    assert (status, err) == (2, f"ogive: {tmp_path / 'pipe'}: File exists, and is no folder. Name another one\n")

@@ -556,6 +556,8 @@ def evaluate(
     result: ElementType,
 ) -> np.ndarray:
     """The exact results, or nearly: in the longer format for floating types, else in the result's type."""
+    if not supports(name):
+        raise LookupError(f"{name} has no formula in NumPy's words: add it to NUMBERS in tests/cpu/plain_numpy.py")
     if not any(kind.name in IN_FLOAT64 for kind in kinds):  # parameters are rounded to what kernels compute in
         parameters = {key: float(np.float32(v)) if type(v) is float else v for key, v in parameters.items()}
     if name in WHOLE_NUMBERS and any(kind.is_integer for kind in kinds):

@@ -2154,7 +2154,19 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "a model of nodes that Ogive does not have",
             'cli("run", "products.onnx")',
             "CommandLineError",
-            "status 2: ogive: products.onnx: 2 of 2 nodes are refused: MatMul x 2. Use `ogive run --partial` or `ogive split` to leave such nodes to another runtime: MatMul node that computes 'z' (opset 18): Ogive has no operator MatMul (opset 18) (1 more node like it)",
+            "status 2: ogive: products.onnx: 2 of 2 nodes are refused: MatMul x 2. Use `ogive run --partial` or `ogive split` to leave such nodes to another runtime",
+        ),
+        (
+            "a feature level that there is not",
+            'cli("list", "--feature-level", "9")',
+            "CommandLineError",
+            "status 2: ogive: --feature-level is '9'; allowed: 1_0, 2_0, 2_1, 3_0, 3_1, 4_0, 4_1, 5_0, 5_1, 5_2, 6_0, 6_1, 6_2, 6_3, 6_4",
+        ),
+        (
+            "a folder that is a file",
+            'cli("export", "relu", "--output", "relu.onnx")',
+            "CommandLineError",
+            "status 2: ogive: Invalid value for '--output': Directory 'relu.onnx' is a file. Try 'ogive export --help'",
         ),
         (
             "an option without its value",

@@ -163,6 +163,8 @@ def _status(arguments: list[str]) -> int:
         _complain(str(error), _is_debugged(arguments))
     except OSError as error:
         way_out = _CHECK if isinstance(error, _OF_PATHS) else ""
+        if isinstance(error, FileExistsError):  # a folder is made there
+            way_out = ", and is no folder. Name another one"
         _complain(f"{error.filename or 'the output'}: {error.strerror}{way_out}" if error.strerror else str(error))
     except UnicodeEncodeError as error:
         _complain(f"the output's encoding, {error.encoding}, cannot write {error.object[error.start]!a}")
@@ -220,10 +222,18 @@ def _way_out(error: click.UsageError, arguments: list[str]) -> str:
     return f"{'' if error.format_message().endswith(('.', '?')) else '.'} Try '{path} --help'"
 
 
+#: The reason of refused nodes which the counts by operator in the line before have said.
+_COUNTED = re.compile(
+    r"Ogive has no operator \w+ \(opset \d+\)(\. See ogive\.onnx\.supported\(\) for those it has)?( \(\d+ more nodes? like it\))?$"
+)
+
+
 def _complain(text: str, is_debugged: bool = False) -> None:
     if is_debugged:
         traceback.print_exc()
     first, *points = text.split("\n- ")  # a list becomes a part of the line
+    points = [point for point in points if not _COUNTED.search(point)]
+    first = first if points else first.removesuffix(":")
     from ogive.cli.terminal import as_option
 
     first_line = " ".join(f"{first} {'; '.join(points)}".split())

@@ -75,6 +75,8 @@ def _of_level(pattern: str, level: str) -> int:
     """The operators that a DirectML device of a level has, with the types of each tensor."""
     from ogive.directml.data import FEATURE_LEVELS, OPERATOR_TYPES, facts
 
+    if level not in FEATURE_LEVELS:
+        raise click.UsageError(f"--feature-level is {level!r}; allowed: {', '.join(FEATURE_LEVELS)}")
     value = FEATURE_LEVELS[level]
     every = [facts(name) for name in sorted(OPERATOR_TYPES)]
     there = [op for op in every if FEATURE_LEVELS[op.introduced] <= value and op.row(value) is not None]
