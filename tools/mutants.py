@@ -106,9 +106,9 @@ MUTANTS = (
     # ---- derivatives
     Mutant(
         "the slope of an angle at the origin",
-        "differentiation/partials.py",
-        "    length = where(f.equal(radius, 0), 1, p * p + q * q)",
-        "    length = p * p + q * q",
+        "differentiation/slope_forms.py",
+        "        return where(is_origin, 0, found)",
+        "        return found",
         "gradients",
     ),
     Mutant(

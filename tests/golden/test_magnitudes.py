@@ -75,6 +75,8 @@ FORMULAS = {
     "a hazard": (ogive.grad(ogive.operator(lambda x, y: ogive.log_ndtr(x) * y), "x"), 0.4),
     "exact sums": (lambda x, y: np.tanh(x) * y + 3, 0.4),
     "an angle": (lambda x, y: np.arctan2(y, x) * y, 0.1),
+    "a slope of an angle": (ogive.grad(ogive.grad(ogive.grad(ogive.atan2), "x"), "x"), 0.5),
+    "a slope of a length": (ogive.grad(ogive.grad(ogive.hypot)), 0.3),
     "an exponential of a remainder": (lambda x, y: np.exp(x % y), 0.2),
 }
 

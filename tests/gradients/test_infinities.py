@@ -2,6 +2,7 @@
 
 import itertools
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -191,18 +192,61 @@ def test_zeros_of_higher_derivatives_have_the_signs_that_they_have_far_out(name,
                 assert np.signbit(found) == (signs[order] == "-"), (order + 1, x)
 
 
-@pytest.mark.matrix(share=6)
-@pytest.mark.parametrize("wrt", [(0,), (1,), (0, 0), (0, 1), (1, 0), (1, 1)])
-@pytest.mark.parametrize("function", [ogive.hypot, ogive.atan2])
-def test_zeros_where_one_of_two_is_infinite_have_the_signs_that_they_have_far_out(function, wrt):
+#: The derivatives of hypot and atan2, by how many times by each operand: numerators, and powers of the length below, as SymPy finds them.
+OF_POINTS = {
+    ogive.hypot: {
+        (1, 0): (lambda a, b: a, 1),
+        (0, 1): (lambda a, b: b, 1),
+        (2, 0): (lambda a, b: b**2, 3),
+        (1, 1): (lambda a, b: -a * b, 3),
+        (0, 2): (lambda a, b: a**2, 3),
+        (3, 0): (lambda a, b: -3 * a * b**2, 5),
+        (2, 1): (lambda a, b: b * (2 * a**2 - b**2), 5),
+        (1, 2): (lambda a, b: a * (-(a**2) + 2 * b**2), 5),
+        (0, 3): (lambda a, b: -3 * a**2 * b, 5),
+        (2, 2): (lambda a, b: 2 * a**4 - 11 * a**2 * b**2 + 2 * b**4, 7),
+    },
+    ogive.atan2: {
+        (1, 0): (lambda a, b: b, 2),
+        (0, 1): (lambda a, b: -a, 2),
+        (2, 0): (lambda a, b: -2 * a * b, 4),
+        (1, 1): (lambda a, b: a**2 - b**2, 4),
+        (0, 2): (lambda a, b: 2 * a * b, 4),
+        (3, 0): (lambda a, b: 2 * b * (3 * a**2 - b**2), 6),
+        (2, 1): (lambda a, b: 2 * a * (-(a**2) + 3 * b**2), 6),
+        (1, 2): (lambda a, b: 2 * b * (-3 * a**2 + b**2), 6),
+        (0, 3): (lambda a, b: 2 * a * (a**2 - 3 * b**2), 6),
+        (1, 3): (lambda a, b: 6 * (-(a**4) + 6 * a**2 * b**2 - b**4), 8),
+    },
+}
+
+
+PLACES = [wrt for order in (1, 2, 3) for wrt in itertools.product((0, 1), repeat=order)] + [(0, 0, 1, 1), (1, 0, 1, 1)]
+
+
+@pytest.mark.matrix(share=8)
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("function", "wrt"), [(f, wrt) for f in OF_POINTS for wrt in PLACES if (wrt.count(0), wrt.count(1)) in OF_POINTS[f]]
+)
+def test_derivatives_at_points_of_zeros_and_infinities(function, wrt, kind):
+    """Zeros have the signs that they have next to zero, and far out; equal coordinates are ordinary ones."""
+    numerator, power = OF_POINTS[function][wrt.count(0), wrt.count(1)]
     slope = function
     for place in wrt:
         slope = ogive.grad(slope, place)
-    for finite, end in itertools.product((3.0, -3.0), (INF, -INF)):
-        for at in ((finite, end), (end, finite)):
-            found, far_out = slope(*at), slope(*np.clip(at, -1e30, 1e30))
-            assert found == round(far_out), at
-            assert np.signbit(found) == np.signbit(far_out), at
+    numbers = (3.0, -3.0, -0.5) if len(wrt) > 3 else (0.0, -0.0, 3.0, -3.0, -0.5, INF, -INF)
+    for point in itertools.product(numbers, repeat=2):
+        if np.isinf(point).all():
+            continue
+        if point[0] == point[1] == 0:
+            assert slope(*map(kind, point)).tobytes() == kind(0).tobytes(), point
+            continue
+        with mpmath.workprec(2000):
+            a, b = (mpmath.mpf(float(np.copysign(np.clip(abs(x), 1e-100, 1e100), x))) for x in point)
+            right = numerator(a, b) / mpmath.sqrt(a * a + b * b) ** power
+            wanted = np.copysign(float(abs(right)) if abs(right) > 1e-30 else 0.0, int(mpmath.sign(right)))
+        assert slope(*map(kind, point)).tobytes() == kind(wanted).tobytes(), point
 
 
 def test_slopes_of_nan_are_nan():

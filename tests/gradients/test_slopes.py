@@ -22,6 +22,7 @@ from ogive.catalog import OPERATORS
 from ogive.differentiation.partials import FLAT, PARTIALS
 from ogive.enclosures.enclosure import nearest
 from ogive.gradients.registered import RULES
+from ogive.graph.elementary_functions import ANGLE_SLOPES, HYPOT_SLOPES
 
 BITS = 4000
 
@@ -260,6 +261,8 @@ OPERATORS_OF_NODES = {
     "tanh_gate_bend": "gelu",
     "tanh_gate_slope": "gelu",
     "tanh_slope": "tanh",
+    **{operation.name: "hypot" for operation in HYPOT_SLOPES.values()},
+    **{operation.name: "atan2" for operation in ANGLE_SLOPES.values()},
 }
 
 

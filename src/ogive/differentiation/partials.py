@@ -9,13 +9,15 @@ own, with rules here; limits at the infinities are stated (`with_limit`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Mapping
 
 from ogive import formula as f
 from ogive.differentiation.algebra import ONE, ZERO, divide, multiply, negative, rational, subtract
 from ogive.formula import where
 from ogive.graph import elementary_functions as functions
-from ogive.graph.expression import Term
+from ogive.graph import plane_slopes
+from ogive.graph.expression import Operation, Term, constant, formula_node
 from ogive.graph.limits import is_infinite
 from ogive.graph.slopes import CUBIC
 
@@ -26,6 +28,7 @@ __all__ = [
     "exp_bend",
     "gate_slope",
     "gelu_slope",
+    "hypot_slope",
     "logistic_slope",
     "mish_slope",
     "normal_density",
@@ -56,20 +59,35 @@ def _power(n: Term, a: Term, b: Term) -> tuple[Term, Term]:
     return by_base, where((f.equal(a, 0) & (b >= 0)) | (is_infinite(a) & (b < 0)), 0, n * f.log(a))
 
 
-def _atan2(n: Term, y: Term, x: Term) -> tuple[Term, Term]:
-    """``x / (x * x + y * y)`` and ``-y / (x * x + y * y)`` without overflow on the way; 0 at the origin, and infinitely far."""
-    radius = f.larger(f.absolute(x), f.absolute(y))
-    scale = where(f.equal(radius, 0), 1, radius)
-    p, q = x / scale, y / scale
-    length = where(f.equal(radius, 0), 1, p * p + q * q)
-    is_far = is_infinite(y) | is_infinite(x)
-    by_y = where(is_far, _far_away(x, y), p / length / scale)
-    return by_y, negative(where(is_far, _far_away(y, x), q / length / scale))
+def hypot_slope(a: Term, b: Term, i: int, j: int) -> Term:
+    """The derivative of ``hypot(a, b)``, i times by a and j times by b."""
+    return _of_plane("hypot", functions.HYPOT_SLOPES, a, b, i, j)
 
 
-def _far_away(x: Term, y: Term) -> Term:
-    """``x / (x * x + y * y)`` where one of them is infinite: a zero of the sign of x, and so are its derivatives."""
-    return where(is_infinite(x), f.copy_sign(nothing(x), x) / (1 + f.absolute(y)), x * nothing(y))
+def _angle_slope(y: Term, x: Term, i: int, j: int) -> Term:
+    return _of_plane("angle", functions.ANGLE_SLOPES, y, x, i, j)
+
+
+def _of_plane(name: str, slopes: Mapping[tuple[int, int], Operation], a: Term, b: Term, i: int, j: int) -> Term:
+    """A function of its own up to the third order; later ones as a quotient by powers of the length, 0 at the origin and far away."""
+    if (i, j) in slopes:
+        return formula_node(slopes[i, j], a, b)
+    form, length = plane_slopes.of_order(name, i, j), f.square_root(a * a + b * b)
+    found = form.over(a / length, b / length, constant, operator.mul, operator.add)
+    for _ in range(form.falls):
+        found = found / length
+    return where(f.equal(length, 0) | is_infinite(a) | is_infinite(b), 0, found)
+
+
+def _plane_partials(
+    slopes: Mapping[tuple[int, int], Operation], slope: Callable[[Term, Term, int, int], Term]
+) -> dict[str, Callable[..., tuple[Term, ...]]]:
+    """The rules of the derivatives of a function of points."""
+
+    def rule(i: int, j: int) -> Callable[..., tuple[Term, ...]]:
+        return lambda n, a, b: (slope(a, b, i + 1, j), slope(a, b, i, j + 1))
+
+    return {operation.name: rule(i, j) for (i, j), operation in slopes.items()}
 
 
 def _remainder(n: Term, a: Term, b: Term) -> tuple[Term, Term]:
@@ -168,7 +186,7 @@ PARTIALS: dict[str, Callable[..., tuple[Term, ...]]] = {
     "copy_sign": _with_sign,
     "remainder": _remainder,
     "power": _power,
-    "atan2": _atan2,
+    "atan2": lambda n, y, x: (_angle_slope(y, x, 1, 0), _angle_slope(y, x, 0, 1)),
     "exp": lambda n, x: (n,),
     "exp2": lambda n, x: (n * f.log_2,),
     "expm1": lambda n, x: (f.exp(x),),
@@ -210,4 +228,6 @@ PARTIALS: dict[str, Callable[..., tuple[Term, ...]]] = {
     "serf_slope": _of_serf_slope,
     "normal_hazard": _of_normal_hazard,
     "normal_hazard_slope": _of_normal_hazard_slope,
+    **_plane_partials(functions.HYPOT_SLOPES, hypot_slope),
+    **_plane_partials(functions.ANGLE_SLOPES, _angle_slope),
 }

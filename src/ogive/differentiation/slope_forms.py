@@ -6,6 +6,7 @@ the bound that its numbers have: so numerics stands here, and enclosures evaluat
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from math import factorial, isfinite
@@ -14,8 +15,9 @@ from typing import cast
 from ogive import formula as f
 from ogive.formula import where
 from ogive.graph import elementary_functions as functions
+from ogive.graph import plane_slopes
 from ogive.graph.expression import Expression, Operation, Term, constant, rewritten, tracing, walk
-from ogive.graph.limits import at_infinities
+from ogive.graph.limits import at_infinities, is_infinite
 from ogive.graph.slopes import CUBIC
 
 __all__ = ["FORMS", "with_slopes"]
@@ -160,8 +162,38 @@ def _of_bend(k: int) -> Fraction:
     return Fraction(k - 1, factorial(k))
 
 
+def _of_point(form: plane_slopes.Form) -> Callable[[Term, Term], Term]:
+    """The derivative of a length or an angle, of coordinates divided by the larger one: nothing overflows on the way."""
+
+    def function(a: Term, b: Term) -> Term:
+        radius = f.larger(f.absolute(a), f.absolute(b))
+        is_origin = f.equal(radius, 0)
+        scale = where(is_origin, 1, radius)
+        p, q = (_share(x, y, scale) for x, y in ((a, b), (b, a)))
+        square = where(is_origin, 1, p * p + q * q)
+        under: Term | int = f.square_root(square) if form.e % 2 else 1
+        for _ in range(form.e // 2):
+            under = under * square
+        found = form.over(p, q, constant, operator.mul, operator.add) / under
+        for _ in range(form.falls):
+            found = found / scale
+        return where(is_origin, 0, found)
+
+    return function
+
+
+def _share(x: Term, other: Term, scale: Term) -> Term:
+    """A coordinate as a share of the larger one."""
+    return where(is_infinite(x) & ~is_infinite(other), f.copy_sign(1, x), x / scale)
+
+
 #: By function.
-FORMS: Mapping[Operation, Callable[[Term], Term]] = {
+FORMS: Mapping[Operation, Callable[..., Term]] = {
+    **{
+        operation: _of_point(plane_slopes.of_order(name, *order))
+        for name, slopes in (("hypot", functions.HYPOT_SLOPES), ("angle", functions.ANGLE_SLOPES))
+        for order, operation in slopes.items()
+    },
     functions.BELL: _bell,
     functions.EXP_BEND: _exp_bend,
     functions.GATE_SLOPE: _gate_slope,
@@ -193,8 +225,9 @@ def with_slopes(
         form = FORMS.get(old.operation) if old.operation not in keep else None
         if form is None:
             return new
-        x = cast(Term, new.operands[0])
-        return _with_limits(old.operation, form(x), x) if states_limits else form(x)
+        found = form(*new.operands)
+        is_limited = states_limits and len(new.operands) == 1
+        return _with_limits(old.operation, found, cast(Term, new.operands[0])) if is_limited else found
 
     tracing.depth += 1
     try:

@@ -8,16 +8,18 @@ is known to round to x. Operands that are infinite or zero follow IEEE 754's ari
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
-import ogive.graph.elementary_functions  # noqa: F401  # the rows of functions
 from ogive.common.conversion import converted
 from ogive.common.dtypes import FLOAT_FORMATS, FLOATS, ElementType
+from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
+from ogive.graph import plane_slopes
 from ogive.graph.expression import Expression, Format, walk
 from ogive.graph.limits import with_limits
 
@@ -605,6 +607,43 @@ def _remainder(a: Rough, b: Rough) -> Rough:
     return _choose(invalid & ~(a.is_unknown | b.is_unknown), _nan(a), _unknown(a))
 
 
+def _of_point(form: plane_slopes.Form) -> Callable[[Rough, Rough], Rough]:
+    """The derivative of a length or an angle at a point of exact numbers."""
+
+    def numerator(p: Array, q: Array) -> Array:
+        return form.over(p, q, float, operator.mul, operator.add)
+
+    def rule(a: Rough, b: Rough) -> Rough:
+        x, y = _exact_numbers(a), _exact_numbers(b)
+        is_far = np.isinf(x) | np.isinf(y)
+        exponent = np.frexp(np.maximum(abs(x), abs(y)))[1]
+        p, q = (
+            np.where(is_far, np.copysign(np.where(np.isinf(v), 1.0, 0.0), v), np.ldexp(v, -exponent)) for v in (x, y)
+        )
+        value, least = numerator(p, q), np.maximum(2.0**-40 * form.size(p, q), 2.0**-1000)
+        logarithm = np.log2(np.abs(value)) - form.e / 2 * np.log2(p * p + q * q) - form.falls * exponent
+        finite = _finite(np.where(value < 0, -1, 1), logarithm - 0.01, logarithm + 0.01)
+        zeros = exactly(np.copysign(0.0, value))
+        is_zero = (p == 0) | (q == 0)
+        return _first(
+            (a.is_nan | b.is_nan | (a.is_infinite & b.is_infinite), _constant(math.nan, a)),
+            (a.is_zero & b.is_zero, exactly(np.zeros(x.shape))),
+            (is_far, zeros if form.falls else exactly(value)),
+            ((a.is_zero | b.is_zero) & (value == 0), zeros),
+            ((np.abs(value) > least) & ~(is_zero & ~(a.is_zero | b.is_zero)), finite),
+            otherwise=_unknown(a),
+        )
+
+    return rule
+
+
+def _exact_numbers(a: Rough) -> Array:
+    """The numbers that are known exactly; NaN elsewhere."""
+    signs = np.where(a.sign < 0, -1.0, np.where(a.sign > 0, 1.0, math.nan))
+    special = np.where(a.is_zero, 0.0 * signs, np.where(a.is_infinite, math.inf * signs, math.nan))
+    return np.where(np.isneginf(a.apart), a.near, special)
+
+
 def _bell_shaped(function: Callable[[Array], Array]) -> tuple[Rule, Rule]:
     """A positive function that falls on both sides of zero."""
     return _falling(function), _falling(function)
@@ -745,6 +784,11 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "truncate": _whole(lambda sign: math.copysign(0.0, sign)),
     "round_even": _whole(lambda sign: math.copysign(0.0, sign)),
     **{name: _function(name, *rules) for name, rules in OF_ONE.items()},
+    **{
+        operation.name: _of_point(plane_slopes.of_order(name, *order))
+        for name, slopes in (("hypot", functions.HYPOT_SLOPES), ("angle", functions.ANGLE_SLOPES))
+        for order, operation in slopes.items()
+    },
 }
 
 

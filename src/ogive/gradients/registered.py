@@ -20,6 +20,7 @@ from ogive.differentiation.partials import (
     exp_bend,
     gate_slope,
     gelu_slope,
+    hypot_slope,
     logistic_slope,
     mish_slope,
     normal_density,
@@ -80,16 +81,6 @@ def _parametric_softplus_beta(x: Any, *, alpha: Any, beta: Any) -> Any:
 
 
 # ---- functions of other libraries
-
-
-def _part_of_hypot(a: Any, b: Any) -> Any:
-    """``a / hypot(a, b)`` by the quotient of the shorter and the longer one, which nothing overflows in; 0 at the origin."""
-    share, part = b / a, a / f.absolute(b)
-    far = f.copy_sign(1, a) / f.square_root(1 + share * share)
-    is_flat = is_infinite(b) & ~(is_infinite(a) | f.isnan(a))
-    near = where(is_flat, a * nothing(b), part / f.square_root(1 + part * part))
-    near = where(f.equal(a, 0) & f.equal(b, 0), 0, near)
-    return where(f.absolute(a) > f.absolute(b), far, near)
 
 
 def _part_of_fmax(a: Any, b: Any) -> Any:
@@ -400,7 +391,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "hard_mish": {"x": _hard_mish},
     "hard_sigmoid": {"x": _hard_sigmoid, "alpha": _hard_sigmoid_alpha, "beta": _hard_sigmoid_beta},
     "hard_swish": {"x": _hard_swish},
-    "hypot": {"a": _part_of_hypot, "b": lambda a, b: _part_of_hypot(b, a)},
+    "hypot": {"a": lambda a, b: hypot_slope(a, b, 1, 0), "b": lambda a, b: hypot_slope(a, b, 0, 1)},
     "kl_div": {"x": lambda x, target: -target, "target": lambda x, target: f.log(target) + 1 - x},
     "log1mexp": {"x": lambda x: at_infinities(1 / f.expm1(x), x, above=nothing(x))},
     "log_sigmoid": {"x": lambda x: f.logistic(-x)},

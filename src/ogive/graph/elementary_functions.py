@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 
 from ogive.graph import operations as ops
+from ogive.graph import plane_slopes
 from ogive.graph.operations import elementary
 
 __all__ = [
     "ACOS",
     "ACOSH",
+    "ANGLE_SLOPES",
     "ASIN",
     "ASINH",
     "ATAN",
@@ -39,6 +41,7 @@ __all__ = [
     "EXPM1",
     "EXP_BEND",
     "GATE_SLOPE",
+    "HYPOT_SLOPES",
     "LARGER",
     "LOG",
     "LOG1P",
@@ -636,6 +639,26 @@ NORMAL_HAZARD_SLOPE = _slope(
     instructions=200,
     at_infinities=(-1, -0.0),
 )
+
+
+def _plane_slopes(function: str) -> dict[tuple[int, int], ops.Operation]:
+    """The derivatives of a function of points, by how many times by each coordinate."""
+
+    def of(i: int, j: int) -> ops.Operation:
+        form = plane_slopes.of_order(function, i, j)
+        return elementary(
+            f"{function}_slope_{i}_{j}",
+            2,
+            doc=f"The derivative of the {function} of a point, {i} times by its first and {j} times by its second coordinate.",
+            instructions=60,
+            evaluate_exactly=partial(plane_slopes.exactly, form),
+            enclosure=partial(plane_slopes.enclosure, form),
+        )
+
+    return {order: of(*order) for order in plane_slopes.ORDERS}
+
+
+HYPOT_SLOPES, ANGLE_SLOPES = _plane_slopes("hypot"), _plane_slopes("angle")
 
 
 NOTHING = elementary(
