@@ -2,7 +2,7 @@
 PYTHON ?= .venv/bin/python
 export PATH := $(dir $(abspath $(PYTHON))):$(PATH)
 
-.PHONY: help develop lint types stubs pages programs warnings test test-quick test-all mutants check fuzz failures soak forks coverage analyze sanitize aarch64 free-threaded export opencl site links
+.PHONY: help develop lint workflows types stubs pages programs warnings test test-quick test-all mutants check fuzz failures soak forks coverage analyze sanitize aarch64 free-threaded export opencl site links
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -16,6 +16,9 @@ develop:  ## make .venv with an editable install that compiles what has changed 
 lint:  ## style and format
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
+
+workflows:  ## the workflows under zizmor (pip install zizmor), which knows what attackers use
+	$(if $(findstring /,$(PYTHON)),$(dir $(PYTHON)))zizmor --offline .github
 
 types: stubs  ## types of the package itself
 	$(PYTHON) -m mypy
