@@ -179,9 +179,7 @@ def main() -> None:
     with zipfile.ZipFile(io.BytesIO(data)) as made:
         sizes: dict[str, list[int]] = {}
         for info in made.infolist():
-            row = sizes.setdefault(
-                "/".join(info.filename.split("/")[:2]) if "/" in info.filename else "texts", [0, 0, 0]
-            )
+            row = sizes.setdefault("/".join(info.filename.split("/")[:-1]) or "texts", [0, 0, 0])
             row[0], row[1], row[2] = row[0] + 1, row[1] + info.file_size, row[2] + info.compress_size
     for folder, (count, size, packed) in sorted(sizes.items()):
         print(f"{folder}: {count} files, {size:,} bytes, {packed:,} packed")
