@@ -317,8 +317,10 @@ def _directml(op: Operator) -> list[str]:
 def _accuracy(op: Operator) -> list[str]:
     """The largest measured errors with the default parameters, Ogive's and the peers'."""
     rows = []
+    reports: list[ErrorReport] = []
     for by in ("ogive", *PEERS):
         found = {dtype: _report(by, op.name, dtype) for dtype in DTYPES}
+        reports += filter(None, found.values())
         if any(found.values()):
             name = next(report.by for report in found.values() if report)
             bold = "**Ogive**" if by == "ogive" else name
@@ -329,9 +331,19 @@ def _accuracy(op: Operator) -> list[str]:
     about = (
         "The largest error in units in the last place (ULP), with the default parameters. 0.5 is the nearest number. Where "
         "there are two figures, the second one is of inputs with a magnitude from a millionth to 8. "
+        f"{_of_infinite(reports)}"
         f"[How it is measured](../accuracy.md#measure-it). To measure it again: `{command}`."
     )
     return ["## Accuracy", _table(["", *DTYPES], rows), about]
+
+
+def _of_infinite(reports: list[ErrorReport]) -> str:
+    """The meaning of an infinite error, and the place of the first one."""
+    first = next((report for report in reports if math.isinf(report.worst)), None)
+    if first is None:
+        return ""
+    where = ", ".join(f"{x:.9g}" for x in first.worst_input)
+    return f"An error of ∞ is NaN or an infinity in the place of a number, or the reverse: {first.by.split()[0]}'s {first.worst_result:.9g} at {where}. "
 
 
 @cache
