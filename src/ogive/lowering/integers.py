@@ -19,7 +19,6 @@ from ogive.lowering.row_numbers import LENGTH, reductions_by_stage
 
 __all__ = [
     "Integers",
-    "Saturating",
     "format_of_rows",
     "format_of_whole_numbers",
     "is_nonzero",
@@ -87,18 +86,27 @@ def is_nonzero(leaf: Expression) -> Expression:
 
 
 class Integers:
-    """Chosen and modular graphs: a node becomes the same node in the integer format."""
+    """Graphs of integers: a node becomes the same node in the integer format.
 
-    def __init__(self, inputs: tuple[ElementType, ...], form: Format | None = None) -> None:
+    ``saturates``: the format holds all numbers on the way, and a result beyond its type is the type's last number. Else it wraps
+    around.
+    """
+
+    def __init__(self, inputs: tuple[ElementType, ...], form: Format | None = None, *, saturates: bool = False) -> None:
         self.inputs = inputs
         self.format = form or _common_format(inputs)
+        self.saturates = saturates
         self.done: dict[Expression, Expression] = {}
 
     def store(self, root: Expression, result: ElementType) -> Expression:
-        value = self.value(root)
-        if value.format is Format.BIT or value.format is not STORAGE[result.name]:
-            return node(ops.CONVERT, (value,), None, STORAGE[result.name])
-        return value
+        value, storage = self.value(root), STORAGE[result.name]
+        if self.saturates and root.format is not Format.TRUTH:
+            held = next(t for t in FORMATS_OF_WHOLE_NUMBERS if STORAGE[t.name] is self.format)
+            if result.minimum > held.minimum:
+                value = self._extreme(LARGER, node(ops.CONSTANT, (), result.minimum, self.format), value)
+            if result.maximum < held.maximum:
+                value = self._extreme(SMALLER, node(ops.CONSTANT, (), result.maximum, self.format), value)
+        return value if value.format is storage else node(ops.CONVERT, (value,), None, storage)
 
     def value(self, root: Expression) -> Expression:
         for current in walk(root):
@@ -192,21 +200,6 @@ class Integers:
         return node(ops.SELECT, (is_negative, fraction, result), None, form)
 
 
-class Saturating(Integers):
-    """Graphs of whole numbers that a format holds, all of them: a result beyond its type is the type's last number."""
-
-    def store(self, root: Expression, result: ElementType) -> Expression:
-        if root.format is Format.TRUTH:
-            return super().store(root, result)
-        value = self.value(root)
-        held = next(t for t in FORMATS_OF_WHOLE_NUMBERS if STORAGE[t.name] is self.format)
-        if result.minimum > held.minimum:
-            value = self._extreme(LARGER, node(ops.CONSTANT, (), result.minimum, self.format), value)
-        if result.maximum < held.maximum:
-            value = self._extreme(SMALLER, node(ops.CONSTANT, (), result.maximum, self.format), value)
-        return value if STORAGE[result.name] is self.format else node(ops.CONVERT, (value,), None, STORAGE[result.name])
-
-
 def _common_format(inputs: Sequence[ElementType]) -> Format:
     """The smallest integer format that has all numbers of these types; of 64 bits with and without sign, the signed."""
     numbers = [t for t in inputs if t.kind != "boolean"] or list(inputs)
@@ -297,8 +290,8 @@ def whole_rows(
     parameter_count: int,
 ) -> Program:
     """The program of formulas whose results are one integer a row, computed in an integer format of 32 or 64 bits."""
-    rows = _WholeRows(tuple(inputs), form)
-    stages = rows.reduce(roots)
+    rows = Integers(tuple(inputs), form)
+    stages = _stages(rows, roots)
     results = tuple(rows.store(root, t) for root, t in zip(roots, outputs, strict=True))
     first, end = len(inputs), len(inputs) + len(outputs)
     return Program(
@@ -311,39 +304,41 @@ def whole_rows(
     )
 
 
-class _WholeRows(Integers):
-    def reduce(self, roots: Sequence[Expression]) -> tuple[Stage, ...]:
-        for current in walk(*roots):
-            if current.operation == ops.ROW_COUNT:
-                self.done[current] = node(ops.CONVERT, (LENGTH,), None, self.format)
-        stages, number = [], 0
-        for reduced in reductions_by_stage(roots):
-            found = []
-            for current in reduced:
-                value = node(ops.ROW_VALUE, (), (number, 0), Format.F64)
-                number += 1
-                operand = self.value(current.operands[0])
-                if current.operation == ops.ROW_INDEX:
-                    found.append(Reduction("row_first", operand))
-                    self.done[current] = _position(value)
-                    continue
-                is_extreme = current.operation in (ops.ROW_MAX, ops.ROW_MIN)
-                signed = SIGNED[self.format.bits]
-                found.append(Reduction(KINDS[current.operation], self._turned(self._as(operand, signed), is_extreme)))
-                whole = node(ops.BITCAST, (value,), None, Format.I64)
-                self.done[current] = self._as(self._turned(self._as(whole, signed), is_extreme), self.format)
-            stages.append(Stage(tuple(found)))
-        return tuple(stages)
+def _stages(rows: Integers, roots: Sequence[Expression]) -> tuple[Stage, ...]:
+    """The stages that reduce rows, and what they find as numbers that are known."""
+    form, signed = rows.format, SIGNED[rows.format.bits]
+    for current in walk(*roots):
+        if current.operation == ops.ROW_COUNT:
+            rows.done[current] = node(ops.CONVERT, (LENGTH,), None, form)
+    stages, number = [], 0
+    for reduced in reductions_by_stage(roots):
+        found = []
+        for current in reduced:
+            value = node(ops.ROW_VALUE, (), (number, 0), Format.F64)
+            number += 1
+            operand = rows.value(current.operands[0])
+            if current.operation == ops.ROW_INDEX:
+                found.append(Reduction("row_first", operand))
+                rows.done[current] = _position(value)
+                continue
+            # Extremes of numbers without a sign are those of numbers with one, in the same order.
+            turns = not form.is_signed and current.operation in (ops.ROW_MAX, ops.ROW_MIN)
+            operand = _as(operand, signed)
+            found.append(Reduction(KINDS[current.operation], _turned(operand) if turns else operand))
+            whole = _as(node(ops.BITCAST, (value,), None, Format.I64), signed)
+            rows.done[current] = _as(_turned(whole) if turns else whole, form)
+        stages.append(Stage(tuple(found)))
+    return tuple(stages)
 
-    def _as(self, value: Expression, form: Format) -> Expression:
-        return value if value.format is form else node(ops.CONVERT, (value,), None, form)
 
-    def _turned(self, value: Expression, is_extreme: bool) -> Expression:
-        """Numbers without a sign as such with one, in the same order; and the other way round."""
-        if self.format.is_signed or not is_extreme:
-            return value
-        sign = node(ops.CONSTANT, (), -(1 << self.format.bits - 1), value.format)
-        return node(ops.EXCLUSIVE_OR, (value, sign), None, value.format)
+def _as(value: Expression, form: Format) -> Expression:
+    return value if value.format is form else node(ops.CONVERT, (value,), None, form)
+
+
+def _turned(value: Expression) -> Expression:
+    """The number with its first bit turned."""
+    sign = node(ops.CONSTANT, (), -(1 << value.format.bits - 1), value.format)
+    return node(ops.EXCLUSIVE_OR, (value, sign), None, value.format)
 
 
 def _position(value: Expression) -> Expression:

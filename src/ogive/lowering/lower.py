@@ -35,7 +35,6 @@ from ogive.lowering.fast_rows import fast_rows
 from ogive.lowering.identities import as_computed
 from ogive.lowering.integers import (
     Integers,
-    Saturating,
     format_of_rows,
     format_of_whole_numbers,
     only_chooses,
@@ -138,4 +137,4 @@ def computed_in_integers(
     if modular or only_chooses(roots, types):
         return Integers(tuple(inputs))
     form = format_of_whole_numbers(roots, types)
-    return None if form is None else Saturating(tuple(inputs), form)
+    return None if form is None else Integers(tuple(inputs), form, saturates=True)

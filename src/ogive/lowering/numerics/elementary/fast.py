@@ -35,7 +35,6 @@ from fractions import Fraction
 
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, depends_on_elements
-from ogive.lowering.numerics.elementary import fast as rules
 from ogive.lowering.numerics.elementary.derived_numbers import FAST
 from ogive.lowering.numerics.machine import Machine
 
@@ -285,7 +284,7 @@ def decay(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
     if w is not None and is_power_of_two(w):
         factor *= float(w.attribute)
         w = None
-    return rules.exp(m, replace(a, x=m.abs_(a.x), w=w, sign=-1.0), factor)
+    return exp(m, replace(a, x=m.abs_(a.x), w=w, sign=-1.0), factor)
 
 
 def bell(m: Machine, e: Expression) -> Expression:
@@ -315,7 +314,7 @@ def cosh(m: Machine, e: Expression) -> Expression:
 
 def tail_on_both_sides(m: Machine, a: Expression, is_negative: Expression) -> Expression:
     """The tail of the normal distribution beyond a number, of whose magnitude ``a`` is."""
-    tail = rules.normal_tail(m, a)
+    tail = normal_tail(m, a)
     return m.select_(is_negative, m.sub_(m.number(1.0), tail), tail)
 
 
