@@ -22,7 +22,7 @@ from ogive.backends.c_rows import StageText, kernel_record, loop_text
 from ogive.backends.dialects import Dialect, KernelWords
 from ogive.common.dtypes import BOOLEAN, ElementType
 from ogive.graph import operations as ops
-from ogive.graph.expression import STORAGE, Expression, Format, node
+from ogive.graph.expression import STORAGE, Expression, Format, in_format, node
 from ogive.lowering.program import Program
 
 __all__ = ["ELEMENTS", "MOVE", "PUT", "ROWS", "TAKE", "kernel_text", "movement_text"]
@@ -95,7 +95,7 @@ def _converted(source: ElementType, wanted: ElementType) -> Expression:
     if source is BOOLEAN:
         is_zero = node(ops.EQUAL, (value, node(ops.CONSTANT, (), 0, value.format)), None, Format.BIT)
         value = node(ops.NOT, (is_zero,), None, Format.BIT)
-    return node(ops.CONVERT, (value,), None, STORAGE[wanted.name])
+    return in_format(value, STORAGE[wanted.name])
 
 
 #: LLVM 14 and 15, by which Debian's pocl compiles, end the process over some functions that they vectorise for AVX-512.

@@ -20,7 +20,7 @@ from ogive.common.dtypes import ElementType
 from ogive.common.forking import cached_property
 from ogive.common.records import record, replaced
 from ogive.graph import operations as ops
-from ogive.graph.expression import STORAGE, Expression, Format, node, python, walk
+from ogive.graph.expression import STORAGE, Expression, Format, in_format, node, python, walk
 
 if TYPE_CHECKING:
     from ogive.lowering.program import Program
@@ -222,7 +222,7 @@ class Element:
         storage = STORAGE[self.kind.name]
         if storage in (Format.F16, Format.BF16):  # stored only: constants of these formats do not exist
             single = node(ops.CONSTANT, (), float(self.value), Format.F32)
-            result = node(ops.CONVERT, (single,), None, storage)
+            result = in_format(single, storage)
         else:
             result = node(ops.CONSTANT, (), float(self.value) if storage.is_float else int(self.value), storage)
         return Program((), (self.kind,), (result,), decide=lambda _operands, _parameters: (self.value,))

@@ -45,6 +45,7 @@ __all__ = [
     "depends_on_elements",
     "eager_operands",
     "formula_node",
+    "in_format",
     "is_computed",
     "lift",
     "node",
@@ -317,6 +318,11 @@ def node(operation: Operation, operands: tuple[Expression, ...], attribute: Any,
         with _table_lock:
             found = _table.setdefault(key, made)  # another thread or a signal handler may have been here meanwhile
     return found
+
+
+def in_format(value: Expression, form: Format) -> Expression:
+    """A value of a program in a machine format: itself, or converted."""
+    return value if value.format is form else node(ops.CONVERT, (value,), None, form)
 
 
 def constant(value: Value | bool) -> Term:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
-from ogive.graph.expression import ROW_NUMBERS, Expression, Format, node, walk
+from ogive.graph.expression import ROW_NUMBERS, Expression, Format, in_format, node, walk
 from ogive.lowering.cost import usual_cost, with_undecided
 from ogive.lowering.fast_path import fast_path
 from ogive.lowering.float_float_results import float_float_results
@@ -178,9 +178,7 @@ def repaired(
     else:
         reals = TestedReals(Bounded(CORRECTED_ELEMENTS), inputs, form)
         results, undecided = reals.tested(beside_one(roots), outputs)
-    mask = (
-        node(ops.CONSTANT, (), 0, Format.U8) if undecided is None else node(ops.CONVERT, (undecided,), None, Format.U8)
-    )
+    mask = node(ops.CONSTANT, (), 0, Format.U8) if undecided is None else in_format(undecided, Format.U8)
     return Program(inputs, (*outputs, MASK), (*results, mask), parameter_count=parameter_count)
 
 

@@ -15,7 +15,7 @@ from ogive.common.dtypes import ELEMENT_TYPES, ElementType
 from ogive.common.forking import cached_property
 from ogive.graph import operations as ops
 from ogive.graph.elementary_functions import LARGER, SMALLER
-from ogive.graph.expression import EXTREMES, ROW_NUMBERS, Expression, Format, node, varying, walk
+from ogive.graph.expression import EXTREMES, ROW_NUMBERS, Expression, Format, in_format, node, varying, walk
 from ogive.lowering.cost import usual_cost
 from ogive.lowering.double_rows import DoubleRows, without_factors
 from ogive.lowering.exact import parameters_in
@@ -123,11 +123,7 @@ class _Levels:
         if found is None:  # what the first level finds, this does
             raise ValueError("exact: no repair of a formula over rows")
         undecided = found.undecided
-        mask = (
-            node(ops.CONSTANT, (), 0, Format.U8)
-            if undecided is None
-            else node(ops.CONVERT, (undecided,), None, Format.U8)
-        )
+        mask = node(ops.CONSTANT, (), 0, Format.U8) if undecided is None else in_format(undecided, Format.U8)
         of_row = {*found.row_operands, *({len(self.inputs) + len(self.outputs)} if self.reduces else ())}
         return replace(
             found,
@@ -201,7 +197,7 @@ class _UsualRows(TestedRows):
             reach = self._reach(number, error)
             # The upper end is the negative of the lower one of the negative number: so a zero keeps its sign.
             ends = (m.fma_(reach, m.number(-SLACK_OF_RUNNING), end) for end in (v, m.neg_(v)))
-            low, negative = (node(ops.CONVERT, (end,), None, Format.F32) for end in ends)
+            low, negative = (in_format(end, Format.F32) for end in ends)
             undecided = either(differ(low, p.neg_(negative)), error.doubt)
         is_number = p.less_equal_(p.abs_(low), p.number(p.largest))
         return low, either(undecided, p.not_(is_number))
@@ -270,7 +266,7 @@ def decided_by_rows(made: Program, with_place: Callable[[], Program], *, reduces
 
     def repair() -> Program:
         program = with_place()
-        mask = node(ops.CONVERT, (always(program),), None, Format.U8)
+        mask = in_format(always(program), Format.U8)
         return replace(program, results=(*program.results, mask))
 
     return replace(made, undecided=always(made), later=(Level(repair, has_mask=True),), is_tested=True)

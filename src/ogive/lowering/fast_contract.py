@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, depends_on_elements, is_extreme, node, walk
+from ogive.graph.expression import Expression, Format, depends_on_elements, in_format, is_extreme, node, walk
 from ogive.lowering.cost import is_worth_it
 from ogive.lowering.numerics.elementary import fast as rules
 from ogive.lowering.numerics.elementary.fast import is_power_of_two
@@ -249,7 +249,7 @@ def _results(
         if not value.interval.within(-SINGLE.largest, SINGLE.largest):
             short = SINGLE.canonical_(short)
         if careful.format is not Format.F32:
-            short = node(ops.CONVERT, (short,), None, careful.format)
+            short = in_format(short, careful.format)
         results.append(SINGLE.select_rare_(is_unusual, careful, short))
     return tuple(results), is_unusual
 
@@ -359,7 +359,7 @@ class FastRules:
             case ops.INPUT:
                 return self._input(root)
             case ops.PARAMETER:
-                value = node(ops.CONVERT, (node(ops.PARAMETER, (), root.attribute, Format.F64),), None, Format.F32)
+                value = in_format(node(ops.PARAMETER, (), root.attribute, Format.F64), Format.F32)
                 return FastNumber(value, Interval(-m.largest, m.largest))
             case ops.CONSTANT:
                 number = m.rounded(root.attribute) if isinstance(root.attribute, Fraction) else float(root.attribute)
@@ -416,7 +416,7 @@ class FastRules:
         self.limits.setdefault(root, LARGEST_OPERAND)
         self.required.add(root)
         leaf = stored_operand(root, self.inputs)
-        number = leaf if leaf.format is Format.F32 else node(ops.CONVERT, (leaf,), None, Format.F32)
+        number = in_format(leaf, Format.F32)
         return FastNumber(number, Interval(-LARGEST_OPERAND, LARGEST_OPERAND))
 
     def _sum(self, a: Expression, b: Expression, *, regroup: bool = False) -> Expression:

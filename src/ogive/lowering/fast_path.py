@@ -14,7 +14,7 @@ from fractions import Fraction
 from ogive.common.dtypes import ElementType
 from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, constant, depends_on_elements, node, walk
+from ogive.graph.expression import Expression, Format, constant, depends_on_elements, in_format, node, walk
 from ogive.lowering.cost import cost, with_undecided
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import DoubleWord
@@ -100,11 +100,11 @@ def _is_of_singles(inputs: Sequence[ElementType], outputs: Sequence[ElementType]
 def _bits(single: Expression, form: Format = Format.F32) -> Expression:
     """The bits of a float32, or of the number of 16 bits next to it: no smaller one of these is less than it."""
     if form is Format.F16:
-        return node(ops.BITCAST, (node(ops.CONVERT, (single,), None, form),), None, Format.U16)
+        return node(ops.BITCAST, (in_format(single, form),), None, Format.U16)
     bits = node(ops.BITCAST, (single,), None, Format.U32)
     if form is Format.F32:
         return bits
-    return node(ops.CONVERT, (node(ops.SHIFT_RIGHT, (bits,), 16, Format.U32),), None, Format.U16)
+    return in_format(node(ops.SHIFT_RIGHT, (bits,), 16, Format.U32), Format.U16)
 
 
 def _magnitude(operand: Expression) -> Expression:
@@ -319,7 +319,7 @@ class _ReducedReals(_KnownReals):
         quotients = [m.div_(m.number(self.limit), m.abs_(self.number(scale).high)) for scale in self.scales.values()]
         if m.format is Format.F32:
             return quotients
-        return [node(ops.CONVERT, (quotient,), None, Format.F32) for quotient in quotients]
+        return [in_format(quotient, Format.F32) for quotient in quotients]
 
     def _input(self, root: Expression) -> DoubleWord:
         value = super()._input(root)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from ogive.common.dtypes import ElementType
 from ogive.errors import FormulaError
 from ogive.graph import operations as ops
-from ogive.graph.expression import EXTREMES, Expression, Format, depends_on_elements, node, walk
+from ogive.graph.expression import EXTREMES, Expression, Format, depends_on_elements, in_format, walk
 from ogive.lowering.cost import is_worth_it, usual_cost
 from ogive.lowering.exact_rows import row_decider
 from ogive.lowering.numerics.bounded import Bounded
@@ -123,20 +123,20 @@ class FastRowsOfDoubles(UntestedRows):
 
     def _rough(self, root: Expression) -> Expression:
         value = _exponential(self, root)
-        return super()._rough(root) if value is None else node(ops.CONVERT, (value,), None, Format.F64)
+        return super()._rough(root) if value is None else in_format(value, Format.F64)
 
     def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
         values, summed = super()._kept(root, place), root.operands[0]
         if values and values[0].format is Format.F32:
             number = self.numbers[summed]
-            self.numbers[summed] = replace(number, high=node(ops.CONVERT, (number.high,), None, Format.F64))
+            self.numbers[summed] = replace(number, high=in_format(number.high, Format.F64))
         return values
 
     def _function(self, root: Expression, operands: Sequence[DoubleWord]) -> DoubleWord:
         value = _exponential(self, root)
         if value is None:
             return super()._function(root, operands)
-        return DoubleWord(node(ops.CONVERT, (value,), None, Format.F64), interval=EXPONENTIALS)
+        return DoubleWord(in_format(value, Format.F64), interval=EXPONENTIALS)
 
 
 def _exponential(rows: UntestedRows, root: Expression) -> Expression | None:
@@ -150,7 +150,7 @@ def _exponential(rows: UntestedRows, root: Expression) -> Expression | None:
     single = rows.m.single_of(x)
     if single is None:
         return None
-    return exponential(_SINGLE, single, node(ops.CONVERT, (largest,), None, Format.F32))
+    return exponential(_SINGLE, single, in_format(largest, Format.F32))
 
 
 def _sums_products(roots: Sequence[Expression]) -> bool:

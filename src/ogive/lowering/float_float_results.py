@@ -26,6 +26,7 @@ from ogive.graph.expression import (
     Format,
     Term,
     depends_on_elements,
+    in_format,
     is_extreme,
     node,
     tracing,
@@ -298,7 +299,7 @@ class FloatFloatReals:
                 return self.m.exactly(single_operand(root, self.inputs), lies(root))
             case ops.PARAMETER:
                 value = node(ops.PARAMETER, (), root.attribute, Format.F64)
-                single = node(ops.CONVERT, (value,), None, Format.F32)
+                single = in_format(value, Format.F32)
                 return self.m.parameter(single, is_power=root in self.powers)
             case ops.CONSTANT:
                 return self.m.constant(root.attribute)
@@ -596,7 +597,7 @@ class _FloatFloatBranch:
 def single_operand(leaf: Expression, types: tuple[ElementType, ...]) -> Expression:
     """An operand as float32."""
     found = stored_operand(leaf, types)
-    return found if found.format is Format.F32 else node(ops.CONVERT, (found,), None, Format.F32)
+    return in_format(found, Format.F32)
 
 
 #: The types of 16 bits.
@@ -677,11 +678,11 @@ class _FloatFloatRows(TestedRows):
             static = ERROR_OF_SMALL
         elif words.place is not None and words.lowest is not None:
             least = node(ops.BITCAST, (self._found(self._new("whole_min", words.place)),), None, Format.I64)
-            holds.append(m.less_(words.lowest, node(ops.CONVERT, (least,), None, Format.F64)))
+            holds.append(m.less_(words.lowest, in_format(least, Format.F64)))
         self.inverse = m.select_(reduce(both, holds), m.div_(m.number(1 / SCALE_OF_ROW), total), m.number(math.nan))
         self.error = words.relative + SUM_OF_WORDS + 2 * U * words.share
         # The sum is exp(rest) times as large as that of exponentials beside the largest.
-        power = node(ops.CONVERT, (words.power,), None, Format.F64)
+        power = in_format(words.power, Format.F64)
         rest = replace(rest_of_largest(m, most, power), error=Bound(static=ERROR_OF_REST))
         error = Bound(self.error, static * LARGEST_SUM * SCALE_OF_ROW, doubt=m.not_(reduce(both, holds)))
         beside_power = DoubleWord(
@@ -701,7 +702,7 @@ class _FloatFloatRows(TestedRows):
 
     def _single(self, root: Expression) -> Expression:
         """A number of the row as float32."""
-        return node(ops.CONVERT, (self.rows.number(root).high,), None, Format.F32)
+        return in_format(self.rows.number(root).high, Format.F32)
 
     def _beside(self, root: Expression) -> Expression | None:
         """A comparison of an element with the largest one, in float32; None of others."""
@@ -733,22 +734,19 @@ class _FloatFloatRows(TestedRows):
         """Both ends are NaN where a rule does not hold."""
         p, m, words = self.pairs, self.rows.m, self.words
         reach = (words.relative + self.error + 3 * U * (words.share + U)) * SLACK
-        high = node(ops.CONVERT, (self.inverse,), None, Format.F32)
-        rest = m.sub_(self.inverse, node(ops.CONVERT, (high,), None, Format.F64))
+        high = in_format(self.inverse, Format.F32)
+        rest = m.sub_(self.inverse, in_format(high, Format.F64))
         low = p.mul_(words.low, high)
         lows = (m.fma_(self.inverse, m.number(end), rest) for end in (-reach, reach))
-        below, above = (
-            p.fma_(words.high, high, p.fma_(words.high, node(ops.CONVERT, (end,), None, Format.F32), low))
-            for end in lows
-        )
+        below, above = (p.fma_(words.high, high, p.fma_(words.high, in_format(end, Format.F32), low)) for end in lows)
         return p.mul_(above, p.number(SCALE_OF_ROW)), p.not_(p.equal_(above, below))
 
     def _share_of_16_bits(self, root: Expression, storage: Format) -> tuple[Expression, Expression]:
         """The same by one product in float32. Beside ties float64 computes it of the same words."""
         p, m, words = self.pairs, self.rows.m, self.words
         of_row = m.mul_(self.inverse, m.number(SCALE_OF_ROW))
-        single = p.mul_(p.add_(words.high, words.low), node(ops.CONVERT, (of_row,), None, Format.F32))
-        high, low = (node(ops.CONVERT, (word,), None, Format.F64) for word in (words.high, words.low))
+        single = p.mul_(p.add_(words.high, words.low), in_format(of_row, Format.F32))
+        high, low = (in_format(word, Format.F64) for word in (words.high, words.low))
         error = Bound((words.relative + self.error) * SLACK + 2.0**-50)
         sharp, undecided = self._rounded_to_16_bits(root, m.mul_(m.add_(high, low), of_row), error, storage)
         assert undecided is not None
@@ -758,8 +756,8 @@ class _FloatFloatRows(TestedRows):
             result, is_near, sharp = upper_half(moved), is_near_tie(moved, reach), self.in_16_bits[sharp]
         else:
             ends = (p.mul_(single, p.number(end)) for end in (1 - 6 * U, 1 + 6 * U))  # which are rounded
-            lower, result = (node(ops.CONVERT, (end,), None, storage) for end in ends)
-            is_near, sharp = p.not_(are_same(lower, result)), node(ops.CONVERT, (sharp,), None, storage)
+            lower, result = (in_format(end, storage) for end in ends)
+            is_near, sharp = p.not_(are_same(lower, result)), in_format(sharp, storage)
         never = node(ops.CONSTANT, (), False, Format.BIT)
         beside_tie = node(ops.SELECT_RARE, (is_near, undecided, never), None, Format.BIT)
         is_unknown = m.not_(m.equal_(of_row, of_row))
@@ -787,19 +785,17 @@ class _FloatFloatRows(TestedRows):
         assert doubt is not None
         # Two words are subtracted in all. No element is larger than the first.
         high, rest = m.two_sum(self.rows.number(largest).high, number.high)
-        first = node(ops.CONVERT, (high,), None, Format.F32)
-        rest = m.add_(m.sub_(high, node(ops.CONVERT, (first,), None, Format.F64)), m.add_(rest, m.low_part(number)))
-        second = node(ops.CONVERT, (rest,), None, Format.F32)
+        first = in_format(high, Format.F32)
+        rest = m.add_(m.sub_(high, in_format(first, Format.F64)), m.add_(rest, m.low_part(number)))
+        second = in_format(rest, Format.F32)
         margin = m.fma_(m.abs_(high), m.number(ERROR_OF_DIFFERENCE), error)
-        margin = node(
-            ops.CONVERT, (m.mul_(m.select_(doubt, m.number(math.nan), margin), m.number(SLACK)),), None, Format.F32
-        )
+        margin = in_format(m.mul_(m.select_(doubt, m.number(math.nan), margin), m.number(SLACK)), Format.F32)
         x = single_operand(element, self.inputs)
         difference, lost = p.two_sum(x, p.neg_(first))
         low, reach = p.sub_(lost, second), p.fma_(difference, p.number(-ERROR_OF_DIFFERENCE), margin)
         # -inf has no low word. Rows of which nothing is known, as of -inf alone, have no bound.
         least = m.select_(doubt, m.number(math.nan), m.number(-LARGEST_FLOAT32))
-        least = node(ops.CONVERT, (least,), None, Format.F32)
+        least = in_format(least, Format.F32)
         below, above = (p.add_(difference, p.larger_(end, least)) for end in (p.sub_(low, reach), p.add_(low, reach)))
         undecided = p.not_(p.equal_(below, above))
         if storage is Format.F32:
@@ -815,5 +811,5 @@ class _FloatFloatRows(TestedRows):
         odd = node(ops.OR, (p.select_(p.less_(p.number(0.0), rest), below, bits), p.whole(1)), None, p.integer)
         result = p.select_(p.equal_(above, p.number(-math.inf)), above, p.from_bits_(odd))
         is_wide = storage is Format.BF16
-        result = upper_half(moved_by_half(result, 0)) if is_wide else node(ops.CONVERT, (result,), None, storage)
+        result = upper_half(moved_by_half(result, 0)) if is_wide else in_format(result, storage)
         return result, undecided

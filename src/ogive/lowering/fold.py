@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, constant, is_extreme, node, rewritten, walk
+from ogive.graph.expression import Expression, Format, constant, in_format, is_extreme, node, rewritten, walk
 
 __all__ = ["fewer_conversions", "fold"]
 
@@ -167,7 +167,7 @@ def _promoted(
     if form.operation == ops.CONSTANT:
         return node(ops.CONSTANT, (), form.attribute, Format.F64)
     if number_of[form] is form:
-        return node(ops.CONVERT, (done[form],), None, Format.F64)
+        return in_format(done[form], Format.F64)
     if _is_clamp(form):
         condition, *values = form.operands
         pair = values if condition.operands[0] is values[0] else values[::-1]

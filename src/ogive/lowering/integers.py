@@ -13,7 +13,7 @@ from fractions import Fraction
 from ogive.common.dtypes import ELEMENT_TYPES, ElementType, element_type
 from ogive.graph import operations as ops
 from ogive.graph.elementary_functions import LARGER, SMALLER
-from ogive.graph.expression import STORAGE, Expression, Format, Operation, node, walk
+from ogive.graph.expression import STORAGE, Expression, Format, Operation, in_format, node, walk
 from ogive.lowering.program import Program, Reduction, Stage, stored_operand
 from ogive.lowering.row_numbers import LENGTH, reductions_by_stage
 
@@ -106,7 +106,7 @@ class Integers:
                 value = self._extreme(LARGER, node(ops.CONSTANT, (), result.minimum, self.format), value)
             if result.maximum < held.maximum:
                 value = self._extreme(SMALLER, node(ops.CONSTANT, (), result.maximum, self.format), value)
-        return value if value.format is storage else node(ops.CONVERT, (value,), None, storage)
+        return in_format(value, storage)
 
     def value(self, root: Expression) -> Expression:
         for current in walk(root):
@@ -119,7 +119,7 @@ class Integers:
                 if form is Format.BIT:
                     self.done[current] = is_nonzero(leaf)
                 else:
-                    self.done[current] = leaf if leaf.format is form else node(ops.CONVERT, (leaf,), None, form)
+                    self.done[current] = in_format(leaf, form)
             elif current.operation == ops.CONSTANT:
                 self.done[current] = node(ops.CONSTANT, (), int(current.attribute), form)
             elif current.operation.is_nothing_to_integers:
@@ -309,7 +309,7 @@ def _stages(rows: Integers, roots: Sequence[Expression]) -> tuple[Stage, ...]:
     form, signed = rows.format, SIGNED[rows.format.bits]
     for current in walk(*roots):
         if current.operation == ops.ROW_COUNT:
-            rows.done[current] = node(ops.CONVERT, (LENGTH,), None, form)
+            rows.done[current] = in_format(LENGTH, form)
     stages, number = [], 0
     for reduced in reductions_by_stage(roots):
         found = []
@@ -332,7 +332,7 @@ def _stages(rows: Integers, roots: Sequence[Expression]) -> tuple[Stage, ...]:
 
 
 def _as(value: Expression, form: Format) -> Expression:
-    return value if value.format is form else node(ops.CONVERT, (value,), None, form)
+    return in_format(value, form)
 
 
 def _turned(value: Expression) -> Expression:
@@ -345,4 +345,4 @@ def _position(value: Expression) -> Expression:
     """The position of an element; 0 where there is none, which is infinity."""
     infinity, zero = (node(ops.CONSTANT, (), number, Format.F64) for number in (math.inf, 0.0))
     is_one = node(ops.LESS, (value, infinity), None, Format.BIT)
-    return node(ops.CONVERT, (node(ops.SELECT, (is_one, value, zero), None, Format.F64),), None, Format.I64)
+    return in_format(node(ops.SELECT, (is_one, value, zero), None, Format.F64), Format.I64)

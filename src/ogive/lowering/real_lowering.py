@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, is_computed, is_extreme, node, walk
+from ogive.graph.expression import Expression, Format, in_format, is_computed, is_extreme, node, walk
 from ogive.lowering.integers import is_nonzero
 from ogive.lowering.numerics.bounded import exact_operand, exact_parameter
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
@@ -164,8 +164,8 @@ class RealLowering:
     def _parameter(self, root: Expression) -> DoubleWord:
         value, m = node(ops.PARAMETER, (), root.attribute, Format.F64), self.m
         if self.parameters is Format.F32:
-            value = node(ops.CONVERT, (value,), None, Format.F32)
-        value = value if value.format is m.format else node(ops.CONVERT, (value,), None, m.format)
+            value = in_format(value, Format.F32)
+        value = in_format(value, m.format)
         most = Machine(self.parameters).largest
         return DoubleWord(value, interval=Interval(-most, most), error=exact_parameter(self.parameters))
 
@@ -174,20 +174,20 @@ class RealLowering:
         leaf = stored_operand(root, self.inputs)
         if kind.is_float:
             if leaf.format in (Format.F16, Format.BF16):
-                leaf = node(ops.CONVERT, (leaf,), None, Format.F32)
-            value = leaf if leaf.format is m.format else node(ops.CONVERT, (leaf,), None, m.format)
+                leaf = in_format(leaf, Format.F32)
+            value = in_format(leaf, m.format)
             return DoubleWord(value, interval=self.operands_lie, error=exact_operand(kind))
         interval, error = Interval(float(kind.minimum), float(kind.maximum)), exact_operand(kind)
         if kind.bits < 64:
-            return DoubleWord(node(ops.CONVERT, (leaf,), None, m.format), interval=interval, error=error)
+            return DoubleWord(in_format(leaf, m.format), interval=interval, error=error)
         # 64 bits do not fit: the upper and the lower 32 do, each.
         lower = node(ops.AND, (leaf, node(ops.CONSTANT, (), 0xFFFFFFFF, leaf.format)), None, leaf.format)
         upper = node(ops.SUBTRACT, (leaf, lower), None, leaf.format)
-        high, low = (node(ops.CONVERT, (part,), None, Format.F64) for part in (upper, lower))
+        high, low = (in_format(part, Format.F64) for part in (upper, lower))
         return m.renormalised(DoubleWord(high, low, interval=interval, error=error))
 
     def _from_double(self, value: Expression) -> Expression:
-        return value if self.m.format is Format.F64 else node(ops.CONVERT, (value,), None, self.m.format)
+        return value if self.m.format is Format.F64 else in_format(value, self.m.format)
 
     # ---- choices and results
 

@@ -33,6 +33,7 @@ from ogive.graph.expression import (
     Format,
     Term,
     formula_node,
+    in_format,
     lift,
     node,
     rewritten,
@@ -138,7 +139,7 @@ def turn_of_threshold(x: Expression, index: int) -> list[Reduction]:
     following = m.add_(t, m.div_(m.mul_(root, m.sub_(root, m.number(1.0))), slope))
     following = m.select_(m.less_(t, following), following, t)
     t = m.select_(m.less_(zero, slope), following, m.number(-1.0))
-    above = m.sub_(x if x.format is Format.F64 else node(ops.CONVERT, (x,), None, Format.F64), t)
+    above = m.sub_(in_format(x, Format.F64), t)
     above = m.select_(m.less_(zero, above), above, zero)
     return [Reduction("row_max", t), Reduction("row_sum", above), Reduction("row_sum", m.mul_(above, above))]
 
@@ -264,7 +265,7 @@ def kept_of_largest(m: Arithmetic, largest: Expression) -> tuple[Expression, Exp
 def rest_of_largest(m: Arithmetic, kept: Expression, power: Expression) -> DoubleWord:
     """``rest``, in an arithmetic that may be the promotion of that of the elements."""
     if kept.format is not m.format:
-        kept, power = (node(ops.CONVERT, (part,), None, m.format) for part in (kept, power))
+        kept, power = (in_format(part, m.format) for part in (kept, power))
     log2_high, log2_low = minus_log_2(m, EXACT_LOG_2)
     rest = DoubleWord(m.fma_(power, log2_high, kept), m.mul_(power, log2_low), interval=Interval(-0.35, 0.35))
     return m.renormalised(rest)

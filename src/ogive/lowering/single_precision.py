@@ -16,7 +16,7 @@ from fractions import Fraction
 from ogive.common.dtypes import ElementType
 from ogive.errors import UnsupportedError, message
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, node
+from ogive.graph.expression import Expression, Format, in_format
 from ogive.lowering.fast_contract import (
     IMAGES,
     TYPES,
@@ -84,7 +84,7 @@ def _stored(value: Expression, kind: ElementType) -> Expression:
     if kind.name == "float32":
         return value
     form = {"float16": Format.F16, "bfloat16": Format.BF16}[kind.name]
-    return node(ops.CONVERT, (value,), None, form)
+    return in_format(value, form)
 
 
 class _Single(FastRules):
@@ -106,7 +106,7 @@ class _Single(FastRules):
 
     def _input(self, root: Expression) -> FastNumber:
         leaf = stored_operand(root, self.inputs)
-        number = leaf if leaf.format is Format.F32 else node(ops.CONVERT, (leaf,), None, Format.F32)
+        number = in_format(leaf, Format.F32)
         return FastNumber(number, self.ranges.get(root, EVERYTHING))
 
     def _open_operands(self, root: Expression) -> tuple[Expression, ...]:

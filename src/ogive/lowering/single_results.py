@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
-from ogive.graph.expression import STORAGE, Expression, Format, is_extreme, node, walk
+from ogive.graph.expression import STORAGE, Expression, Format, in_format, is_extreme, walk
 from ogive.lowering.cost import cost, with_undecided
 from ogive.lowering.identities import with_positive_parameters, without_sums
 from ogive.lowering.numerics.bound import Bound
@@ -114,7 +114,7 @@ class SingleReals(TestedReals):
             raise NoSingle("a number without a bound")
         value = self._canonical(root, number.high)
         if error.is_exact or self._is_sum_of_exact(root, storage):
-            return node(ops.CONVERT, (value,), None, storage), error.doubt
+            return in_format(value, storage), error.doubt
         if any(self._is_sum_of_exact(chosen, storage) for chosen in walk(root, operands=self._chosen_among)):
             raise NoSingle("a choice of sums, of which every other one may be a tie")
         if 2 * error.relative * 2.0**24 > LARGEST_SHARE * (1 << LACKING[storage]):
@@ -124,7 +124,7 @@ class SingleReals(TestedReals):
         if error.absolute is not None:
             undecided = except_where(self._is_between_ties(number, error, storage), error.exactly)
             is_wide = storage is Format.BF16  # which is no tie where it is decided, but perhaps zero
-            result = upper_half(moved_by_half(value, 0)) if is_wide else node(ops.CONVERT, (value,), None, storage)
+            result = upper_half(moved_by_half(value, 0)) if is_wide else in_format(value, storage)
             return result, either(undecided, error.doubt)
         reach = math.ceil(error.relative * 2.0**24 + error.static / SMALLEST) - 1
         if 2 * reach > LARGEST_SHARE * (1 << LACKING[storage]):
@@ -150,7 +150,7 @@ class SingleReals(TestedReals):
             raise NoSingle("the sign of a number near zero is not known")
         m = self.m
         ends = (m.mul_(value, m.number(end)) for end in (1 - reach, 1 + reach))
-        lower, upper = (node(ops.CONVERT, (end,), None, Format.F16) for end in ends)
+        lower, upper = (in_format(end, Format.F16) for end in ends)
         return upper, either(m.not_(are_same(lower, upper)), error.doubt)
 
     def _keeps_signs(self, root: Expression) -> bool:
@@ -175,4 +175,4 @@ class SingleReals(TestedReals):
         ends = (m.sub_(number.high, reach), m.add_(number.high, reach))
         if storage is Format.BF16:
             return m.not_(have_same_halves(*(moved_by_half(end, 0) for end in ends)))
-        return m.not_(are_same(*(node(ops.CONVERT, (end,), None, storage) for end in ends)))
+        return m.not_(are_same(*(in_format(end, storage) for end in ends)))

@@ -14,7 +14,7 @@ from fractions import Fraction
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
 from ogive.graph.elementary_functions import LARGER, SMALLER
-from ogive.graph.expression import STORAGE, Expression, Format, is_extreme, node, walk
+from ogive.graph.expression import STORAGE, Expression, Format, in_format, is_extreme, node, walk
 from ogive.lowering.fold import fewer_conversions
 from ogive.lowering.numerics.bound import Beyond, Bound
 from ogive.lowering.numerics.bounded import Bounded
@@ -131,7 +131,7 @@ class TestedReals(RealLowering):
         storage = STORAGE[output.name]
         if root.format is Format.TRUTH:
             truth = self.truth(root)
-            return node(ops.CONVERT, (truth,), None, storage), self.m.doubt_of(truth)
+            return in_format(truth, storage), self.m.doubt_of(truth)
         if output.is_integer:
             return self._tested_integer(root, output)
         values: dict[Expression, tuple[Expression, Expression | None]] = {}
@@ -188,21 +188,21 @@ class TestedReals(RealLowering):
         if not error.is_known or error.is_exact:
             return self._rounded(number, storage), self._open(error, None) if error.is_known else m.always
         if self._is_sum_of_exact(root, storage):
-            return node(ops.CONVERT, (number.high,), None, Format.F32), error.doubt
+            return in_format(number.high, Format.F32), error.doubt
         if m.extended:
             low, high = (self._rounded(end, storage) for end in self._ends(number, error))
             if storage is not Format.F32:
-                low, high = (node(ops.CONVERT, (end,), None, storage) for end in (low, high))
+                low, high = (in_format(end, storage) for end in (low, high))
             differing = differ(low, high)
             if error.exactly is not None:
                 differing = node(ops.AND, (differing, m.not_(error.exactly)), None, Format.BIT)
             return self._rounded(self.beyond(number, error), storage), self._open(error, differing)
         if storage is Format.F32 and _is_normal(number):
-            value = node(ops.CONVERT, (number.high,), None, Format.F32)
+            value = in_format(number.high, Format.F32)
             return value, either(self._is_near_tie(number.high, error.relative + ROUNDED), error.doubt)
         if storage is Format.F32:
             ends = self._ends(number, error)
-            low, high = (node(ops.CONVERT, (n.high,), None, Format.F32) for n in ends)
+            low, high = (in_format(n.high, Format.F32) for n in ends)
             differing = differ(low, high)
             if error.absolute is not None and number.interval.low < 0:  # -0 + 0 is 0, but -0 - 0 is -0
                 differing = node(ops.AND, (differing, m.not_(m.equal_(*(n.high for n in ends)))), None, Format.BIT)
@@ -261,7 +261,7 @@ class TestedReals(RealLowering):
         """
         reach = 2.0 ** math.ceil(math.log2(relative * 2.0**Format.F64.precision + 1))  # in units of the last place
         lost = Format.F64.precision - Format.F32.precision
-        bits = node(ops.CONVERT, (node(ops.BITCAST, (value,), None, Format.U64),), None, Format.U32)
+        bits = in_format(node(ops.BITCAST, (value,), None, Format.U64), Format.U32)
         from_tie = node(ops.ADD, (bits, _unsigned((1 << (lost - 1)) + int(reach))), None, Format.U32)
         upper = node(ops.AND, (from_tie, _unsigned((1 << lost) - 2 * int(reach))), None, Format.U32)
         return node(ops.EQUAL, (upper, _unsigned(0)), None, Format.BIT)
@@ -275,9 +275,7 @@ class TestedReals(RealLowering):
         """
         m = self.m
         if self.is_sharp:
-            low, high = (
-                node(ops.CONVERT, (self._rounded(end, storage),), None, storage) for end in self._ends(number, error)
-            )
+            low, high = (in_format(self._rounded(end, storage), storage) for end in self._ends(number, error))
             return self._rounded(self.beyond(number, error), storage), either(differ(low, high), error.doubt)
         sign_is_known = error.absolute is None and error.static <= NEXT_TO_NOTHING
         if sign_is_known and error.relative < LARGEST_NEAR_TIE:
@@ -286,17 +284,17 @@ class TestedReals(RealLowering):
         error = replace(error, relative=error.relative + SINGLE_ROUNDING, static=static)
         ends = []
         for end in self._ends(number, error):
-            bits = node(ops.CONVERT, (node(ops.CONVERT, (end.high,), None, Format.F32),), None, storage)
+            bits = in_format(in_format(end.high, Format.F32), storage)
             bits = node(ops.BITCAST, (bits,), None, Format.U16)
             ends.append(node(ops.SHIFT_LEFT, (bits,), 1, Format.U16) if sign_is_known else bits)
         undecided = m.not_(node(ops.EQUAL, tuple(ends), None, Format.BIT))
-        return node(ops.CONVERT, (number.high,), None, Format.F32), either(undecided, error.doubt)
+        return in_format(number.high, Format.F32), either(undecided, error.doubt)
 
     def _short_of_single(
         self, root: Expression, value: Expression, error: Bound, storage: Format
     ) -> tuple[Expression, Expression | None]:
         """A float32 that becomes the result, and whether the number may be a tie, or lie on the other side of one."""
-        single = self._canonical(root, node(ops.CONVERT, (value,), None, Format.F32))
+        single = self._canonical(root, in_format(value, Format.F32))
         rounded, undecided = single_to_16_bits(single, storage)
         if storage is Format.BF16:
             single = node(ops.BITCAST, (with_zeros_below(moved_by_half(single, 0)),), None, Format.F32)
@@ -308,7 +306,7 @@ class TestedReals(RealLowering):
         m = self.m
         value = number.high if number.low is None else to_odd(m, number.high, m.low_part(number))
         if storage is Format.F32:
-            return node(ops.CONVERT, (value,), None, Format.F32)
+            return in_format(value, Format.F32)
         return normal_single_to_odd(value) if storage is Format.F16 else single_to_odd(m, value)
 
     def _reach(self, number: DoubleWord, error: Bound) -> Expression:

@@ -27,6 +27,7 @@ from ogive.graph.expression import (
     Term,
     depends_on_elements,
     formula_node,
+    in_format,
     lift,
     node,
     walk,
@@ -244,11 +245,11 @@ class TestedRows(RowLowering, TestedReals):
         for number, kind in enumerate(self.inputs):
             if kind.is_float:
                 leaf = stored_operand(node(ops.INPUT, (), number, Format.NUMBER), self.inputs)
-                own = leaf if leaf.format.bits >= 32 else node(ops.CONVERT, (leaf,), None, Format.F32)
+                own = leaf if leaf.format.bits >= 32 else in_format(leaf, Format.F32)
                 terms.append(self._summed_difference(own))
         if terms:
             longest = max((term.format for term in terms), key=lambda form: form.bits)
-            terms = [t if t.format is longest else node(ops.CONVERT, (t,), None, longest) for t in terms]
+            terms = [in_format(t, longest) for t in terms]
             total = reduce(lambda a, b: node(ops.ADD, (a, b), None, longest), terms)
             self.differences = self._new("row_sum", total, Summation.ROUGH)
 
@@ -998,7 +999,7 @@ class TestedRows(RowLowering, TestedReals):
         rounded = m.select_(is_small, m.sub_(rounded, least), rounded)
         rounded = m.make(ops.COPY_SIGN, rounded, value)
         undecided = node(ops.LESS, (rest, _long(2 * reach + 1)), None, Format.BIT)
-        found = node(ops.CONVERT, (rounded,), None, Format.F32)
+        found = in_format(rounded, Format.F32)
         if storage is Format.BF16:
             bits = node(ops.BITCAST, (self._canonical(root, found),), None, Format.U32)
             self.in_16_bits[found] = upper_half(bits)

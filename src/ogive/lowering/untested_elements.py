@@ -10,7 +10,17 @@ from dataclasses import replace
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
-from ogive.graph.expression import STORAGE, Expression, Format, constant, depends_on_elements, is_extreme, node, walk
+from ogive.graph.expression import (
+    STORAGE,
+    Expression,
+    Format,
+    constant,
+    depends_on_elements,
+    in_format,
+    is_extreme,
+    node,
+    walk,
+)
 from ogive.lowering.fold import fewer_conversions
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.rounded_results import (
@@ -90,7 +100,7 @@ class UntestedElements(RealLowering):
     def store(self, root: Expression, result: ElementType) -> Expression:
         """The result in the storage format of its element type."""
         if root.format is Format.TRUTH:
-            return node(ops.CONVERT, (self.truth(root),), None, STORAGE[result.name])
+            return in_format(self.truth(root), STORAGE[result.name])
         if result.is_integer:
             return to_integer(self.m, self.number(root), result)
         m, storage = self.m, STORAGE[result.name]
@@ -118,7 +128,7 @@ class UntestedElements(RealLowering):
             if current.operation != ops.SELECT:
                 value = self.finish(current)
                 single = self.m.single_of(value)
-                done[current] = node(ops.CONVERT, (value,), None, Format.F32) if single is None else single
+                done[current] = in_format(value, Format.F32) if single is None else single
                 continue
             among = self._chosen_among(current)
             values = [done[operand] for operand in among]

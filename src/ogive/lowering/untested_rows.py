@@ -9,7 +9,7 @@ from fractions import Fraction
 from ogive.common.dtypes import ElementType
 from ogive.errors import FormulaError
 from ogive.graph import operations as ops
-from ogive.graph.expression import EXTREMES, Expression, Format, node
+from ogive.graph.expression import EXTREMES, Expression, Format, in_format, node
 from ogive.lowering.fold import fewer_conversions
 from ogive.lowering.forms import with_forms
 from ogive.lowering.numerics.bounded import Bounded
@@ -196,12 +196,12 @@ class UntestedRows(RowLowering, UntestedElements):
         # Its power of two is kept apart: dividing by what is left neither overflows nor loses bits.
         bits = node(ops.AND, (wide.bits_(high), wide.whole(0x7FF << 52)), None, Format.I64)
         exponent = node(ops.SUBTRACT, (wide.shift_right_(bits, 52), wide.whole(1023)), None, Format.I64)
-        power = node(ops.CONVERT, (exponent,), None, Format.F64)
+        power = in_format(exponent, Format.F64)
         high, low = (wide.scale_(part, wide.neg_(power)) for part in (high, low))
         value = self._from_double(high)
         rest = low
         if value is not high:
-            rest = wide.add_(wide.sub_(high, node(ops.CONVERT, (value,), None, Format.F64)), low)
+            rest = wide.add_(wide.sub_(high, in_format(value, Format.F64)), low)
         interval = Interval(1.0, 2.0)
         return DoubleWord(value, self._from_double(rest), self._from_double(power), EVERYTHING, interval, False)
 

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, Operation, node
+from ogive.graph.expression import Expression, Format, Operation, in_format, node
 
 __all__ = ["LONG", "Machine", "Unfused"]
 
@@ -208,7 +208,7 @@ class Machine:
         """The number in another format; of a constant the constant, where that format holds it in any case."""
         if a.operation == ops.CONSTANT and form is Format.F64:
             return node(ops.CONSTANT, (), a.attribute, form)
-        return node(ops.CONVERT, (a,), None, form)
+        return in_format(a, form)
 
     def single_of(self, a: Expression) -> Expression | None:
         """The float32 number that this float64 number was converted from; None for others."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
-from ogive.graph.expression import STORAGE, Expression, Format, node, walk
+from ogive.graph.expression import STORAGE, Expression, Format, in_format, node, walk
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 
 __all__ = [
@@ -55,7 +55,7 @@ def product_to_odd(m: Arithmetic, a: Expression, b: Expression, storage: Format)
     """A product of two float32. Its error may underflow in float32, where float16 has zero, but not bfloat16 (`is_tiny`)."""
     if storage is Format.F16:
         return node(ops.MULTIPLY_TO_ODD, (a, b), None, Format.F32)
-    wide = [node(ops.CONVERT, (operand,), None, Format.F64) for operand in (a, b)]
+    wide = [in_format(operand, Format.F64) for operand in (a, b)]
     return single_to_odd(m, node(ops.MULTIPLY, tuple(wide), None, Format.F64))
 
 
@@ -108,8 +108,8 @@ def to_subnormal(m: Arithmetic, number: DoubleWord) -> Expression:
 
 def single_to_odd(m: Arithmetic, value: Expression) -> Expression:
     """A float64 as float32, of the two neighbours the one whose last bit is set; exact values stay."""
-    single = node(ops.CONVERT, (value,), None, Format.F32)
-    back = node(ops.CONVERT, (single,), None, Format.F64)
+    single = in_format(value, Format.F32)
+    back = in_format(single, Format.F64)
     bits, one = node(ops.BITCAST, (single,), None, Format.I32), node(ops.CONSTANT, (), 1, Format.I32)
     is_inexact = node(ops.OR, (m.less_(back, value), m.less_(value, back)), None, Format.BIT)
     is_beyond = m.less_(m.abs_(value), m.abs_(back))
@@ -133,7 +133,7 @@ def normal_single_to_odd(value: Expression) -> Expression:
     carried = node(ops.ADD, (node(ops.AND, (bits, surplus), None, Format.I64), surplus), None, Format.I64)
     odd = node(ops.OR, (bits, carried), None, Format.I64)
     cut = node(ops.AND, (odd, whole(~surplus.attribute)), None, Format.I64)
-    return node(ops.CONVERT, (node(ops.BITCAST, (cut,), None, Format.F64),), None, Format.F32)
+    return in_format(node(ops.BITCAST, (cut,), None, Format.F64), Format.F32)
 
 
 def moved_by_half(value: Expression, reach: int) -> Expression:
@@ -143,7 +143,7 @@ def moved_by_half(value: Expression, reach: int) -> Expression:
 
 def upper_half(moved: Expression) -> Expression:
     """The bfloat16 number that it is rounded to."""
-    upper = node(ops.CONVERT, (node(ops.SHIFT_RIGHT, (moved,), 16, Format.U32),), None, Format.U16)
+    upper = in_format(node(ops.SHIFT_RIGHT, (moved,), 16, Format.U32), Format.U16)
     return node(ops.BITCAST, (upper,), None, Format.BF16)
 
 
@@ -158,7 +158,7 @@ def in_storage(value: Expression, storage: Format, rounded: Container[Expression
         among = walk(value, operands=lambda n: _same_number(n, rounded))
         if all(_is_of_bfloat16(n) or n in rounded or _same_number(n, rounded) for n in among):
             return upper_half(node(ops.BITCAST, (value,), None, Format.U32))
-    return node(ops.CONVERT, (value,), None, storage)
+    return in_format(value, storage)
 
 
 def _same_number(current: Expression, rounded: Container[Expression]) -> Sequence[Expression]:
@@ -212,7 +212,7 @@ def single_to_16_bits(single: Expression, storage: Format) -> tuple[Expression, 
         moved = moved_by_half(single, 0)
         return upper_half(moved), is_near_tie(moved, 0)
     lower, upper = (
-        node(ops.CONVERT, (node(ops.MULTIPLY, (single, end), None, Format.F32),), None, storage)
+        in_format(node(ops.MULTIPLY, (single, end), None, Format.F32), storage)
         for end in (node(ops.CONSTANT, (), end, Format.F32) for end in (1 - 2.0**-24, 1 + 2.0**-23))
     )
     return upper, node(ops.NOT, (are_same(lower, upper),), None, Format.BIT)
@@ -239,7 +239,7 @@ def to_integer(m: Arithmetic, a: DoubleWord, result: ElementType) -> Expression:
         bound = m.number(limit)
         beyond = m.less_(bound, value) if is_maximum else m.less_(value, bound)
         value = m.select_(beyond, bound, value)
-    return node(ops.CONVERT, (value,), None, STORAGE[result.name])
+    return in_format(value, STORAGE[result.name])
 
 
 def _to_wide_integer(m: Arithmetic, a: DoubleWord, result: ElementType) -> Expression:
@@ -261,11 +261,11 @@ def _to_wide_integer(m: Arithmetic, a: DoubleWord, result: ElementType) -> Expre
     usable = node(ops.AND, (m.less_equal_(whole, m.number(2.0**64 - 2.0**11)), is_number), None, Format.BIT)
     small = m.select_(usable, whole, zero)
     rest = m.select_(usable, rest, zero)
-    unsigned = node(ops.CONVERT, (small,), None, Format.U64)
+    unsigned = in_format(small, Format.U64)
     # whole may be 2**63 or 2**64 and rest negative: the largest values below the limit.
     at_top = node(ops.AND, (m.equal_(whole, m.number(2.0**64)), m.not_(saturated)), None, Format.BIT)
     rest = m.select_(at_top, m.make(ops.FLOOR, low), rest)
-    addend = node(ops.BITCAST, (node(ops.CONVERT, (rest,), None, Format.I64),), None, Format.U64)
+    addend = node(ops.BITCAST, (in_format(rest, Format.I64),), None, Format.U64)
     magnitude = node(ops.ADD, (unsigned, addend), None, Format.U64)
     minimum = node(ops.CONSTANT, (), result.minimum % 2**64, Format.U64)
     maximum = node(ops.CONSTANT, (), result.maximum, Format.U64)

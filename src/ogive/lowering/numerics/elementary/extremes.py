@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, node
+from ogive.graph.expression import Expression, Format, in_format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.condition_numbers import computed_by
 from ogive.lowering.numerics.interval import Interval
@@ -121,7 +121,7 @@ def _in_many_steps(m: Machine, a: Expression, b: Expression) -> Expression:
         return m.select_(is_subnormal, m.whole(1), field)
 
     difference = node(ops.SUBTRACT, (exponent(a), exponent(b)), None, m.integer)
-    divisor = m.scale_(b, node(ops.CONVERT, (difference,), None, m.format))
+    divisor = m.scale_(b, in_format(difference, m.format))
     rest = a
     for _ in range(1 + math.ceil((2 * m.bias - 1) / shift)):
         rest = m.fma_(m.neg_(m.round_even_(m.div_(rest, divisor))), divisor, rest)

@@ -39,7 +39,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, node
+from ogive.graph.expression import Expression, Format, in_format, node
 from ogive.lowering.numerics.elementary.derived_numbers import PIECEWISE, TABLES, TWO_OVER_PI
 from ogive.lowering.numerics.elementary.double_double import LOG_2
 from ogive.lowering.numerics.elementary.own_errors import PAIRED
@@ -510,7 +510,7 @@ def exponential_of_row(
 def _place_of(x: Expression, k: Expression) -> Expression:
     """No smaller than the place of the power of any smaller number: bits of a power are at most linear in its exponent."""
     m = Machine(Format.F64)
-    x, k = (node(ops.CONVERT, (number,), None, Format.F64) for number in (x, k))
+    x, k = (in_format(number, Format.F64) for number in (x, k))
     exponent = m.fma_(x, m.number(STEPS / MANY_POWERS), m.sub_(m.number(BIAS_OF_POWERS + 1 / MANY_POWERS), k))
     return m.fma_(exponent, m.number(2.0**23), m.number(-float(LEAST_POWER) - 2.0**31))
 
@@ -914,7 +914,7 @@ def _log_of_sum(m: FloatFloatArithmetic, x: Expression, rest: Expression | None)
     index = m.shift_right_(moved, 18)
     power = m.shift_right_(moved, 23)
     shifted = m.shift_left_(power, 23)
-    k = node(ops.CONVERT, (power,), None, Format.F32)
+    k = in_format(power, Format.F32)
 
     def looked_up(name: str) -> Expression:
         return node(ops.TABLE, (index,), TABLES[name], Format.F32)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, Operation, node
+from ogive.graph.expression import Expression, Format, Operation, in_format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.derived_numbers import TWO_OVER_PI
 from ogive.lowering.numerics.interval import Interval
@@ -109,7 +109,7 @@ def _split(m: Arithmetic, digits: Digits) -> tuple[Expression, DoubleWord]:
     *lower, top = digits
     nearest = _shift_right(_add(top, _whole(1 << 29)), 30)
     signed = node(ops.BITCAST, (_subtract(top, _shift_left(nearest, 30)),), None, m.integer)
-    high = m.mul_(node(ops.CONVERT, (signed,), None, m.format), m.number(2.0**-30))
+    high = m.mul_(in_format(signed, m.format), m.number(2.0**-30))
     low = m.number(0.0)
     for place, digit in enumerate(reversed(lower), start=1):
         term = m.mul_(_to_number(m, digit), m.number(2.0 ** (-30 - 32 * place)))
@@ -153,8 +153,8 @@ def _shift_right(a: Expression, count: int) -> Expression:
 
 
 def _to_integer(m: Arithmetic, a: Expression) -> Expression:
-    return node(ops.BITCAST, (node(ops.CONVERT, (a,), None, m.integer),), None, Format.U64)
+    return node(ops.BITCAST, (in_format(a, m.integer),), None, Format.U64)
 
 
 def _to_number(m: Arithmetic, a: Expression) -> Expression:
-    return node(ops.CONVERT, (node(ops.BITCAST, (a,), None, m.integer),), None, m.format)
+    return in_format(node(ops.BITCAST, (a,), None, m.integer), m.format)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache, wraps
 
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, Operation, node
+from ogive.graph.expression import Expression, Format, Operation, in_format, node
 from ogive.lowering.numerics import beyond_range, ties
 from ogive.lowering.numerics.bound import UNKNOWN, Beyond, Bound
 from ogive.lowering.numerics.bounded import SLACK, Bounded
@@ -577,7 +577,7 @@ def _nan_of_power(m: Bounded, x: DoubleWord, y: DoubleWord) -> Expression | None
 def _largest_logarithm(m: Bounded, size: Expression) -> Expression:
     """More than ``abs(log(size))``, of normal numbers: by the exponent."""
     exponent = node(ops.SUBTRACT, (m.shift_right_(m.bits_(size), 52), m.whole(1023)), None, Format.I64)
-    return m.add_(m.abs_(node(ops.CONVERT, (exponent,), None, Format.F64)), m.number(1.0))
+    return m.add_(m.abs_(in_format(exponent, Format.F64)), m.number(1.0))
 
 
 def _of_atan2(m: Bounded, own: Bound, result: DoubleWord, y: DoubleWord, x: DoubleWord) -> DoubleWord:
