@@ -7,6 +7,7 @@ comparison. So it makes no difference to results which path a block takes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -63,17 +64,16 @@ def fast_path(
     operands = [stored_operand(node(ops.INPUT, (), i, Format.NUMBER), tuple(inputs)) for i in range(len(inputs))]
     best, least = None, cost(results) - WORTHWHILE
     for limit in SHORT_LIMITS if is_short else LIMITS:
-        reals: _ReducedReals
+        lie = [_around_zero(limit)] * len(inputs)
         if isinstance(arithmetic, SingleBounded):
-            reals = _ReducedSingle(
-                SingleBounded(arithmetic.goal, are_moderate=arithmetic.are_moderate), tuple(inputs), limit
-            )
+            single = SingleBounded(arithmetic.goal, are_moderate=arithmetic.are_moderate)
+            reals: _KnownReals = _KnownSingle(single, tuple(inputs), lie, limit=limit)
             try:
                 found, undecided = reals.tested(roots, outputs)
             except NoSingle:
                 continue
         else:
-            reals = _ReducedReals(arithmetic, tuple(inputs), limit, least=LEAST)
+            reals = _KnownReals(arithmetic, tuple(inputs), lie, limit=limit, least=LEAST)
             found, undecided = reals.tested_shortly(roots, outputs)
         least_limit = SINGLE.number(limit)
         for other in reals.limits():
@@ -209,25 +209,35 @@ def _known(program: Program, largest: Sequence[float | None], least: Sequence[fl
     magnitudes = [magnitude for magnitude in largest if magnitude is not None]
     if source is None or len(magnitudes) < len(largest) or not _is_of_singles(program.inputs, program.outputs):
         return None
-    arithmetic, roots = Bounded(PROMOTED), source.formulas
-    if len(magnitudes) == 1:
-        reals: _KnownReals = _ReducedReals(arithmetic, program.inputs, limit, magnitudes[0], least[0])
-    else:
-        reals = _KnownReals(arithmetic, program.inputs, list(map(_around_zero, magnitudes)))
+    roots, lie = source.formulas, list(map(_around_zero, magnitudes))
+    of_one = {"limit": limit, "least": least[0]} if len(magnitudes) == 1 else {}
+    reals = _KnownReals(Bounded(PROMOTED), program.inputs, lie, **of_one)
     results, undecided = program.results, program.undecided
     if isinstance(source.arithmetic, Bounded):
         results, undecided = reals.tested_shortly(roots, program.outputs)
-    limits = reals.limits() if isinstance(reals, _ReducedReals) else ()
     smallest = tuple(map(reals.least_result, roots))
-    return _Known(results, tuple(map(reals.largest_result, roots)), smallest, tuple(limits), undecided)
+    return _Known(results, tuple(map(reals.largest_result, roots)), smallest, tuple(reals.limits()), undecided)
 
 
 class _KnownReals(TestedReals):
-    """The nodes that are needed only where the operands are numbers, in certain intervals around zero."""
+    """The nodes that are needed only where the operands are numbers, in certain intervals around zero.
 
-    def __init__(self, arithmetic: Bounded, inputs: tuple[ElementType, ...], operands_lie: Sequence[Interval]) -> None:
+    ``limit``: products of the operand with parameters are smaller, or as `limits` says; without it nothing is known of these.
+    ``least``: the smallest magnitude of the operands.
+    """
+
+    def __init__(
+        self,
+        arithmetic: Bounded,
+        inputs: tuple[ElementType, ...],
+        operands_lie: Sequence[Interval],
+        *,
+        limit: float = math.inf,
+        least: float = 0.0,
+    ) -> None:
         super().__init__(arithmetic, inputs, Format.F32)
-        self.lies = operands_lie
+        self.lies, self.limit, self.least = operands_lie, limit, least
+        self.products_lie = _around_zero(limit)
         self.scales: dict[Expression, Expression] = {}
         """The factors of products with the operand, where they are known to be small."""
         self.are_numbers: dict[Expression, bool] = {}
@@ -248,8 +258,21 @@ class _KnownReals(TestedReals):
 
     def _input(self, root: Expression) -> DoubleWord:
         value, lies = super()._input(root), self.lies[root.attribute]
-        error = replace(value.error, largest=min(value.error.largest, lies.largest_magnitude))
-        return replace(value, interval=lies, error=error)
+        largest, least = min(value.error.largest, lies.largest_magnitude), max(value.error.least, self.least)
+        return replace(value, interval=lies, error=replace(value.error, largest=largest, least=least))
+
+    def _number(self, root: Expression) -> DoubleWord:
+        value, scale = super()._number(root), _scale(root)
+        if scale is None or self.limit == math.inf:
+            return value
+        self.scales[root] = scale
+        return replace(value, interval=self.products_lie)
+
+    def limits(self) -> list[Expression]:
+        """From which magnitudes of the operand on its products with parameters are too large."""
+        m = self.m
+        quotients = [m.div_(m.number(self.limit), m.abs_(self.number(scale).high)) for scale in self.scales.values()]
+        return quotients if m.format is Format.F32 else [in_format(quotient, Format.F32) for quotient in quotients]
 
     def _decided(self, root: Expression) -> Expression | None:
         condition, a, b = root.operands
@@ -296,44 +319,7 @@ class _KnownReals(TestedReals):
         return current.operation.never_makes_nan
 
 
-class _ReducedReals(_KnownReals):
-    """The nodes that are needed only where operands, and their products with parameters, are smaller than a limit."""
-
-    def __init__(
-        self,
-        arithmetic: Bounded,
-        inputs: tuple[ElementType, ...],
-        limit: float,
-        largest: float | None = None,
-        least: float = 0.0,
-    ) -> None:
-        """``largest`` is the operand's largest magnitude, if that is not the limit; ``least`` its smallest."""
-        self.least = least
-        self.limit = limit
-        self.products_lie = _around_zero(limit)
-        super().__init__(arithmetic, inputs, [_around_zero(largest or limit)] * len(inputs))
-
-    def limits(self) -> list[Expression]:
-        """From which magnitudes of the operand on its products with parameters are too large."""
-        m = self.m
-        quotients = [m.div_(m.number(self.limit), m.abs_(self.number(scale).high)) for scale in self.scales.values()]
-        if m.format is Format.F32:
-            return quotients
-        return [in_format(quotient, Format.F32) for quotient in quotients]
-
-    def _input(self, root: Expression) -> DoubleWord:
-        value = super()._input(root)
-        return replace(value, error=replace(value.error, least=max(value.error.least, self.least)))
-
-    def _number(self, root: Expression) -> DoubleWord:
-        value, scale = super()._number(root), _scale(root)
-        if scale is None:
-            return value
-        self.scales[root] = scale
-        return replace(value, interval=self.products_lie)
-
-
-class _ReducedSingle(_ReducedReals, SingleReals):
+class _KnownSingle(_KnownReals, SingleReals):
     """The same of results of 16 bits in float32."""
 
     def _number(self, root: Expression) -> DoubleWord:

@@ -323,16 +323,12 @@ def _stages(rows: Integers, roots: Sequence[Expression]) -> tuple[Stage, ...]:
                 continue
             # Extremes of numbers without a sign are those of numbers with one, in the same order.
             turns = not form.is_signed and current.operation in (ops.ROW_MAX, ops.ROW_MIN)
-            operand = _as(operand, signed)
+            operand = in_format(operand, signed)
             found.append(Reduction(KINDS[current.operation], _turned(operand) if turns else operand))
-            whole = _as(node(ops.BITCAST, (value,), None, Format.I64), signed)
-            rows.done[current] = _as(_turned(whole) if turns else whole, form)
+            whole = in_format(node(ops.BITCAST, (value,), None, Format.I64), signed)
+            rows.done[current] = in_format(_turned(whole) if turns else whole, form)
         stages.append(Stage(tuple(found)))
     return tuple(stages)
-
-
-def _as(value: Expression, form: Format) -> Expression:
-    return in_format(value, form)
 
 
 def _turned(value: Expression) -> Expression:
