@@ -782,7 +782,6 @@ class _FloatFloatRows(TestedRows):
         if error is None or not number.error.is_known:
             raise NoFloatFloat("a number of the row that is exact, or has no bound")
         doubt = either(m.less_(number.high, m.number(0.0)), number.error.doubt)
-        assert doubt is not None
         # Two words are subtracted in all. No element is larger than the first.
         high, rest = m.two_sum(self.rows.number(largest).high, number.high)
         first = in_format(high, Format.F32)

@@ -125,11 +125,11 @@ class TestedDoubles(TestedReals, UntestedElements):
         if is_tiny is not None and self._splits_operands:
             tiny_ends = [to_subnormal(m, replace(number, low=end, is_normal=False)) for end in lows]
             crosses = both(m.less_equal_(ends[0], m.number(0.0)), m.less_equal_(m.number(0.0), ends[1]))
-            crosses = except_where(crosses, m.keeps_sign(number)) or crosses
+            crosses = except_where(crosses, m.keeps_sign(number))
             differ_if_tiny = node(ops.OR, (m.not_(m.equal_(*tiny_ends)), crosses), None, Format.BIT)
             differ = m.select_(is_tiny, differ_if_tiny, differ)
         if self._splits_operands:  # the ends of an infinite number are NaN, but it is right where nothing is in doubt
-            differ = except_where(differ, m.equal_(magnitude, m.number(math.inf))) or nowhere()
+            differ = except_where(differ, m.equal_(magnitude, m.number(math.inf)))
         undecided = either(except_where(differ, error.exactly if m.follows_exactness else None), doubt)
         return value, except_where(undecided, either(error.nan, self._nan_of_nan(root, value)))
 

@@ -633,9 +633,7 @@ class TestedRows(RowLowering, TestedReals):
         m = self.rows.m
         rest = m.two_sum(a.high, b.high)[1]
         first, second, third = (m.equal_(word, m.number(0.0)) for word in (rest, m.low_part(a), m.low_part(b)))
-        found = either(both(first, second), both(first, third), both(second, third))
-        assert found is not None
-        return found
+        return either(both(first, second), both(first, third), both(second, third))
 
     def _look_at_weights(self, root: Expression, total: DoubleWord) -> None:
         """A sum of weighted exponentials that have underflowed is in doubt; in the repair it has the sign of a scaled sum.

@@ -68,7 +68,7 @@ def with_short_products(made: Program, roots: Sequence[Expression], arithmetic: 
     """The program with a level before it whose products to bfloat16 are computed in float32; tiny ones are left to the program."""
     elements = UntestedElements(arithmetic, made.inputs, has_short_products=True)
     results = [elements.store(root, t) for root, t in zip(roots, made.outputs, strict=True)]
-    undecided = either(*(is_tiny(product) for product in elements.short_products))
+    undecided = either(None, *(is_tiny(product) for product in elements.short_products))
     if undecided is None:
         return made
     *some, undecided = fewer_conversions([*results, undecided])

@@ -104,7 +104,7 @@ def of_sum(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
         if one.error.vast is not None and one.error.vast_exponent >= FRESH:
             # No number that is not vast is as large as what has become infinite.
             is_infinite = m.equal_(m.abs_(one.high), m.number(math.inf))
-            smaller = either(smaller, both(is_infinite, _is_ordinary(m, other, 2.0**1000))) or smaller
+            smaller = either(smaller, both(is_infinite, _is_ordinary(m, other, 2.0**1000)))
         vast = either(vast, _where(_only(one, other), smaller))
     return _found(vast, least_exponent(a, b), a.error.vast, b.error.vast)
 

@@ -623,7 +623,7 @@ class Bounded(Totals):
             known = either(is_larger, is_smaller)
             if known is not None:
                 is_not, is_so = (known, None) if operation == ops.EQUAL else (is_larger, is_smaller)
-                truth = either(except_where(truth, is_not), is_so) or truth
+                truth = either(except_where(truth, is_not), is_so)
                 own = either(a.error.doubt, b.error.doubt)
                 doubt = either(own, except_where(doubt, known)) or doubt
         if doubt is not None:
@@ -726,7 +726,7 @@ class Bounded(Totals):
         # Both ends may be zeros, of two signs.
         if operation in (ops.TRUNCATE, ops.ROUND_EVEN) and total is not None:
             same = node(ops.EQUAL, tuple(map(self.bits_, ends)), None, Format.BIT)
-            same = either(same, self.equal_(margin, self.number(0.0))) or same
+            same = either(same, self.equal_(margin, self.number(0.0)))
         return result, self.not_(same)
 
     def _whole_of_two_words(self, operation: Operation, a: DoubleWord) -> tuple[DoubleWord, Expression | None]:
@@ -748,10 +748,10 @@ class Bounded(Totals):
         is_open = self.not_(self.equal_(*ends))
         if operation is ops.ROUND_EVEN:  # of a tie the first word decides, too
             behind = self.sub_(self.abs_(low), self.make(ops.FLOOR, self.abs_(low)))
-            is_open = either(is_open, self.equal_(behind, self.number(0.5))) or is_open
+            is_open = either(is_open, self.equal_(behind, self.number(0.5)))
         size = self.abs_(a.high)
         is_decided = both(self.less_equal_(self.number(1.0), size), self.not_(is_open))
-        takes = either(self.less_equal_(self.number(2.0**40), size), is_decided) or is_decided
+        takes = either(self.less_equal_(self.number(2.0**40), size), is_decided)
         high, rest = self.fast_two_sum(base, whole)
         is_zero = self.equal_(high, zero)  # next to 1 or -1: the sum has lost the sign
         high = self.select_(is_zero, self.make(ops.COPY_SIGN, zero, a.high), high)
@@ -819,7 +819,7 @@ class Bounded(Totals):
         for scaled, part in ((result.high, a.high), (result.low, a.low)):
             if scaled is not None and part is not None:
                 has_room = both(self._has_room(scaled), self.is_finite_(scaled))
-                exactly = both(exactly, either(has_room, self.equal_(part, self.number(0.0))) or exactly)
+                exactly = both(exactly, either(has_room, self.equal_(part, self.number(0.0))))
         return replace(result, error=replace(result.error, exactly=exactly))
 
     def finished(self, result: DoubleWord, error: Bound) -> DoubleWord:
@@ -951,7 +951,6 @@ class Bounded(Totals):
         if exactly is None:
             return None
         has_sign = either(*ties.signs(self, b))
-        assert has_sign is not None
         return both(exactly, both(has_sign, self.is_finite_(b.high)))
 
     def where_exact_quotient(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
@@ -964,7 +963,6 @@ class Bounded(Totals):
         rest = self.add_(self.fma_(self.neg_(high), b.high, a.high), self.low_part(a))
         zero = self.number(0.0)
         has_room = either(self.less_(self.number(self.small), self.abs_(a.high)), self.equal_(a.high, zero))
-        assert has_room is not None
         return both(both(exactly, both_exact), both(has_room, self.equal_(rest, zero)))
 
     def where_zero(self, a: DoubleWord) -> Expression | None:
@@ -1135,7 +1133,7 @@ class Bounded(Totals):
             certain = self.less_(self.mul_(error.absolute, self.number(2.0)), self.abs_(result.high))
             if factors:  # where the product overflows, its bound does, too
                 first, second = (beyond_range.certain(self, factor) for factor in factors)
-                certain = either(certain, both(first, second)) or certain
+                certain = either(certain, both(first, second))
             is_large, in_doubt = both(is_large, certain), both(is_large, self.not_(certain))
             error = replace(error, doubt=either(error.doubt, except_where(in_doubt, error.vast)))
         is_nan = except_where(self.not_(self.equal_(result.high, result.high)), error.nan)

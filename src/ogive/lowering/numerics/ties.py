@@ -90,8 +90,6 @@ def signs(m: Totals, a: DoubleWord) -> tuple[Expression, Expression]:
     above, below = (
         either(sign, both(at_zero, side)) for sign, side in zip(found, (near.is_above, near.is_below), strict=True)
     )
-    assert above is not None
-    assert below is not None
     return above, below
 
 
@@ -123,7 +121,6 @@ def chosen(m: Totals, condition: Expression, a: Beyond | None, b: Beyond | None)
     sides = []
     for x, y in ((a.is_above, b.is_above), (a.is_below, b.is_below)):
         side = either(both(condition, x), both(m.not_(condition), y))
-        assert side is not None
         sides.append(side)
     return Beyond(high, low, *sides)
 
@@ -156,7 +153,7 @@ def _beside_exact(m: Totals, exact: DoubleWord, other: DoubleWord) -> Beyond:
     # A number beyond one of two words, on the side of the second, lies beyond the first; which may be a tie.
     one_word = m.equal_(low, zero)
     above, below = (
-        both(side, either(one_word, m.less_(*ends)) or one_word)
+        both(side, either(one_word, m.less_(*ends)))
         for side, ends in ((found.is_above, (zero, low)), (found.is_below, (low, zero)))
     )
     sum_ = Beyond(high, zero, above, below)
@@ -165,7 +162,7 @@ def _beside_exact(m: Totals, exact: DoubleWord, other: DoubleWord) -> Beyond:
 
 def _says(found: Beyond) -> Expression:
     """Whether it says something: on which side."""
-    return either(found.is_above, found.is_below) or nowhere()
+    return either(found.is_above, found.is_below)
 
 
 def _of_inexact(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
@@ -219,8 +216,8 @@ class _Size:
 
     def with_(self, moves: Expression, stays: Expression | None, side: int) -> Expression:
         """The condition that this and another factor make the product larger, or smaller: none the other way, and one at least."""
-        found = both(self.grows if side > 0 else self.shrinks, either(moves, stays) or moves)
-        return found if self.stays is None else either(found, both(self.stays, moves)) or found
+        found = both(self.grows if side > 0 else self.shrinks, either(moves, stays))
+        return found if self.stays is None else either(found, both(self.stays, moves))
 
 
 def _sizes(m: Totals, a: DoubleWord, b: DoubleWord, *, divides: bool = False) -> tuple[_Size | None, _Size | None]:
@@ -255,7 +252,6 @@ def _size(m: Totals, a: DoubleWord, *, is_exact: bool = False) -> _Size | None:
     moves = []
     for first, second in ((found.is_above, found.is_below), (found.is_below, found.is_above)):
         side = except_where(either(both(positive, first), both(negative, second)), stays)
-        assert side is not None
         moves.append(side)
     grows, shrinks = moves
     return _Size(found.high if stays is None else m.select_(stays, a.high, found.high), grows, shrinks, stays)
@@ -268,8 +264,6 @@ def _of_size(m: Totals, high: Expression, low: Expression, grows: Expression, sh
     positive, negative = both(known, m.less_(zero, high)), both(known, m.less_(high, zero))
     above = either(both(positive, grows), both(negative, shrinks))
     below = either(both(positive, shrinks), both(negative, grows))
-    assert above is not None
-    assert below is not None
     return Beyond(high, low, above, below)
 
 
@@ -294,8 +288,6 @@ def _of_signs(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
     zero = m.number(0.0)
     positive = either(both(above, other_above), both(below, other_below))
     negative = either(both(above, other_below), both(below, other_above))
-    assert positive is not None
-    assert negative is not None
     return Beyond(zero, zero, positive, negative)
 
 
@@ -314,7 +306,6 @@ def of_multiple(m: Totals, near: Beyond, factor: Expression) -> Beyond:
     product = m.mul_(near.high, factor)
     lost = m.fma_(near.high, factor, m.neg_(product))
     known = either(m.less_(m.number(SMALLEST), m.abs_(product)), m.equal_(near.high, zero))
-    assert known is not None
     known = both(known, m.is_finite_(factor))
     if near.low is not zero:
         low = m.mul_(near.low, factor)
@@ -323,7 +314,6 @@ def of_multiple(m: Totals, near: Beyond, factor: Expression) -> Beyond:
         product, lost = m.fast_two_sum(product, lost)
         is_whole = both(m.equal_(rest, zero), m.equal_(more, zero))
         is_large = either(m.equal_(near.low, zero), m.less_(m.number(SMALLEST), m.abs_(low)))
-        assert is_large is not None
         known = both(known, both(is_whole, is_large))
     if factor.operation is ops.CONSTANT and factor.attribute:
         sides = (near.is_above, near.is_below) if factor.attribute > 0 else (near.is_below, near.is_above)
@@ -333,8 +323,6 @@ def of_multiple(m: Totals, near: Beyond, factor: Expression) -> Beyond:
         either(both(positive, first), both(negative, second))
         for first, second in ((near.is_above, near.is_below), (near.is_below, near.is_above))
     )
-    assert above is not None
-    assert below is not None
     return Beyond(product, lost, above, below)
 
 
@@ -344,7 +332,6 @@ def of_quotient(m: Totals, near: Beyond, divisor: float) -> Beyond:
     high = m.div_(near.high, by)
     is_whole = both(m.equal_(m.fma_(m.neg_(high), by, near.high), zero), m.equal_(near.low, zero))
     is_large = either(m.less_(m.number(SMALLEST), m.abs_(high)), m.equal_(near.high, zero))
-    assert is_large is not None
     known = both(is_whole, is_large)
     return Beyond(high, zero, both(known, near.is_above), both(known, near.is_below))
 
@@ -378,7 +365,7 @@ def order(m: Totals, a: DoubleWord, b: DoubleWord) -> tuple[Expression | None, E
         zero, limit = m.number(0.0), exact.high
         is_same = m.equal_(found.high, limit)
         above, below = (
-            both(side, either(m.less_(*ends), both(is_same, m.less_equal_(*lows))) or is_same)
+            both(side, either(m.less_(*ends), both(is_same, m.less_equal_(*lows))))
             for side, ends, lows in (
                 (found.is_above, (limit, found.high), (zero, found.low)),
                 (found.is_below, (found.high, limit), (found.low, zero)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import overload
+
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 
@@ -11,6 +13,14 @@ __all__ = ["both", "either", "except_where", "nowhere"]
 def nowhere() -> Expression:
     """The truth value that is false everywhere, where a truth value has to be there."""
     return node(ops.CONSTANT, (), False, Format.BIT)
+
+
+@overload
+def either(first: Expression, /, *truths: Expression | None) -> Expression: ...
+
+
+@overload
+def either(*truths: Expression | None) -> Expression | None: ...
 
 
 def either(*truths: Expression | None) -> Expression | None:
@@ -27,6 +37,14 @@ def both(a: Expression, b: Expression) -> Expression:
     if a.operation is ops.CONSTANT:
         return b if a.attribute else a
     return a if a is b or (b.operation is ops.CONSTANT and b.attribute) else node(ops.AND, (a, b), None, Format.BIT)
+
+
+@overload
+def except_where(truth: Expression, exception: Expression | None) -> Expression: ...
+
+
+@overload
+def except_where(truth: Expression | None, exception: Expression | None) -> Expression | None: ...
 
 
 def except_where(truth: Expression | None, exception: Expression | None) -> Expression | None:

@@ -236,7 +236,7 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
         known = both(is_limit, _where_infinite(m, operand, u))
         exactly = either(exactly, known)
         if m.knows_infinities:  # what has overflowed is next to a limit that is not zero
-            known = either(known, both(is_limit, m.not_(m.equal_(result.high, m.number(0.0))))) or known
+            known = either(known, both(is_limit, m.not_(m.equal_(result.high, m.number(0.0)))))
         doubt = either(operand.error.doubt, except_where(doubt, known))
     made = Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign, exactly, beyond)
     if m.follows_vast:
@@ -529,7 +529,6 @@ def _whole_power(m: Bounded, result: DoubleWord, x: DoubleWord, y: DoubleWord) -
     is_power = node(ops.EQUAL, (fraction, m.whole(0)), None, Format.BIT)
     is_power = both(is_power, both(m.less_(m.number(2.0**-900), size), m.less_(size, m.number(2.0**900))))
     found = either(is_whole, is_power)
-    assert found is not None
     return both(has_power, found)
 
 
@@ -542,8 +541,6 @@ def _beside_one(m: Bounded, x: DoubleWord, y: DoubleWord) -> Beyond | None:
     positive, negative = m.less_(zero, y.high), m.less_(y.high, zero)
     above = either(both(larger, positive), both(smaller, negative))
     below = either(both(larger, negative), both(smaller, positive))
-    assert above is not None
-    assert below is not None
     return Beyond(one, zero, above, below)
 
 
