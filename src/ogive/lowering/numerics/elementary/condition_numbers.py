@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal
 
+from ogive.common.forking import cached_property
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Operation
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
