@@ -138,6 +138,26 @@ def test_constants_that_underflow_are_not_zero(name: str, dtype: str) -> None:
     assert wrong_results(lift(BELOW_ALL[name](X)), kind, [x], 1.0) == []
 
 
+#: Functions that are 0 at an infinity, beside what an exact zero and an infinity are no numbers with; and of subnormal numbers.
+ENDS = {
+    "quotient by a tail": f.sin(X) / f.erfc(Y),
+    "tail by a logarithm": f.normal_tail(X) * f.log1p(Y),
+    "less a tail": f.expm1(X) - f.erfc(Y),
+    "power of erf": f.power(f.erf(X), 1 / Y),
+    "angle of erf": f.atan2(f.erf(X), f.asin(Y)),
+    "inverse of erf": f.erfinv(X) * f.exp(-Y),
+    "quotient by an exponential": f.tan(X) / f.logistic(Y),
+}
+
+
+@pytest.mark.matrix(share=6)
+@pytest.mark.parametrize("name", ENDS)
+def test_functions_at_the_ends_of_float64(name: str) -> None:
+    numbers = np.array([0.0, -0.0, np.inf, -np.inf, 5e-324, -1e-310, 1e-200, -1.0, 0.5, -2.5, -40.0, -745.0])
+    tensors = [grid.ravel() for grid in np.meshgrid(numbers, numbers)]
+    assert wrong_results(lift(ENDS[name]), ELEMENT_TYPES["float64"], tensors, 1.0) == []
+
+
 #: Numbers whose sign is that of what has underflowed, or of nothing, times zero.
 TAILS = (f.exp(-Y), f.normal_tail(Y))
 SIGNS_OF_ZERO = {

@@ -251,9 +251,9 @@ class TestedDoubles(TestedReals, UntestedElements):
         if operation.is_linear_at_zero:
             return operands[0]
         if operation is functions.ERF:
-            return self.m.multiply(operands[0], self.m.wide(TWO_OVER_ROOT_PI))
+            return self.m.multiply(self.m.with_moderate_size(operands[0]), self.m.wide(TWO_OVER_ROOT_PI))
         if operation is functions.ERFINV:
-            return self.m.divide(operands[0], self.m.wide(TWO_OVER_ROOT_PI))
+            return self.m.divide(self.m.with_moderate_size(operands[0]), self.m.wide(TWO_OVER_ROOT_PI))
         if operation is functions.LOG_NDTR:  # where the upper tail is next to nothing
             return self.m.negate(rule_of(self.m, functions.NORMAL_TAIL)(self.m, *operands))
         return self.m.divide(*operands) if operation is functions.ATAN2 else None

@@ -344,8 +344,12 @@ class Bounded(Totals):
                 absolute = self.mul_(self.div_(absolute, self._magnitude(b)), room)
             absolute = absolute if zero is None else self.select_(zero, self.number(0.0), absolute)
         if not in_range and self.is_own:
-            # The loss of a tiny dividend's rest is divided too.
+            # The loss of a tiny dividend's rest is divided too, and is beside the quotient's power of two.
             static += LOST * MODERATE
+            if result.exponent is not None:
+                dividend = self._magnitude(a)
+                is_tiny = both(self.less_(self.number(0.0), dividend), self.less_(dividend, self.number(self.small)))
+                doubt = either(doubt, is_tiny)
             if not self._frame_least(b) > 1 / MODERATE:
                 doubt = either(doubt, self.less_(self._magnitude(b), self.number(1 / MODERATE)))
         elif not in_range:

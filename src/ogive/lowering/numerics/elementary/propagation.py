@@ -160,6 +160,8 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
         is_tail = function.name in ("erfc", "normal_tail")
         static = LOST if result.exponent is None or (is_tail and m.is_own) else 0.0
         relative = max(relative, FAR_TAIL_ERROR) if is_tail and m.is_long else relative
+    if function.name in ("erf", "erfinv") and m.of_doubles and result.exponent is None:
+        static = LOST  # of a subnormal operand it is no multiple of the smallest number
     if function.static and not is_single and not (m.is_own and u.is_exact and error.is_exact):
         static += function.static if not m.extended else function.static * 2.0**-46
         if function.slope is not None:  # of the tangent: an error of the reduced angle
@@ -233,6 +235,8 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
     if is_limit is not None:
         rest = None if result.low is None else m.select_(is_limit, m.number(0.0), result.low)
         result = replace(result, low=rest)
+        if function.zero_at == math.inf:
+            result = _zero_where(m, both(is_limit, m.less_(m.number(0.0), u.high)), result)
         known = both(is_limit, _where_infinite(m, operand, u))
         exactly = either(exactly, known)
         if m.knows_infinities:  # what has overflowed is next to a limit that is not zero
