@@ -115,22 +115,25 @@ def _alike(root: Expression, rows: Sequence[Sequence[float | int]]) -> list[int]
     Formulas that ask for the first element tell that from the others: these are alike from the second one on.
     """
     length = _length(rows)
-    columns = [np.asarray(row) for row in rows]
-    bits = [(column.astype(np.int64) if column.dtype == bool else column).view(np.int64) for column in columns]
-    keys = np.stack([np.broadcast_to(column, (length,)) for column in bits], axis=1)
+    keys = [*zip(*(_bits(row, length) for row in rows), strict=True)]
     found = _firsts(keys)
     if any(n.operation in (ops.ROW_FIRST, ops.ROW_INDEX) for n in _nodes(root)[1]):
-        others = np.flatnonzero(found != np.arange(length))
-        found[others] = others[_firsts(keys[others])]
-    alike: list[int] = found.tolist()
-    return alike
+        others = [i for i, first in enumerate(found) if first != i]
+        for i, first in zip(others, _firsts([keys[i] for i in others]), strict=True):
+            found[i] = others[first]
+    return found
 
 
-def _firsts(keys: np.ndarray) -> np.ndarray:
-    """For each row of a matrix the number of the first one that is the same."""
-    whole = np.ascontiguousarray(keys).view(f"V{8 * keys.shape[1]}").ravel()
-    _, index, inverse = np.unique(whole, return_index=True, return_inverse=True)
-    return np.asarray(index[inverse])
+def _bits(row: Sequence[float | int], length: int) -> list[int]:
+    column = np.asarray(row)
+    bits: list[int] = (column.astype(np.int64) if column.dtype == bool else column).view(np.int64).tolist()
+    return bits * (length // len(bits))
+
+
+def _firsts(keys: Sequence[tuple[int, ...]]) -> list[int]:
+    """For each key the place of the first one that is the same."""
+    seen: dict[tuple[int, ...], int] = {}
+    return [seen.setdefault(key, i) for i, key in enumerate(keys)]
 
 
 def _length(rows: Sequence[Sequence[float | int]]) -> int:
