@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import cast
 
 from ogive.errors import FormulaError
@@ -35,6 +34,7 @@ from ogive.graph.expression import (
     node,
     vocabulary,
 )
+from ogive.graph.irrational_numbers import LOG_2, LOG_10, PI
 from ogive.graph.limits import is_infinite
 
 __all__ = [
@@ -154,16 +154,8 @@ __all__ = [
 ]
 
 
-def _irrational(digits: int) -> Term:
-    """A constant to 250 bits behind the point."""
-    return constant(Fraction(digits, 1 << 250))
-
-
-#: The circle's constant.
-pi = _irrational(0xC90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B2)
-#: The natural logarithms of 2 and 10.
-log_2 = _irrational(0x2C5C85FDF473DE6AF278ECE600FCBDABD03CD0C99CA62D8B628345D6E2EABE9)
-log_10 = _irrational(0x935D8DDDAAA8AC16EA56D62B82D30A28E28FECF9DA5DF90E83C61E8201F02D7)
+#: The circle's constant, and the natural logarithms of 2 and 10.
+pi, log_2, log_10 = constant(PI), constant(LOG_2), constant(LOG_10)
 
 
 def where(condition: object, value: object, otherwise: object) -> Term:

@@ -37,8 +37,9 @@ MAY_IMPORT = {
     "graph.show": {"graph.formats", "graph.operations", "graph.walking"},
     "graph.expression": {"graph.show", "graph.walking"},
     "graph.elementary_functions": {"graph.error_functions", "graph.operations", "graph.plane_slopes", "graph.slopes"},
+    "graph.irrational_numbers": set(),
     "graph.limits": {"graph.expression"},
-    "formula": {"graph.expression", "graph.limits"},
+    "formula": {"graph.expression", "graph.irrational_numbers", "graph.limits"},
     "differentiation.slope_forms": {
         "graph.expression",
         "formula",
