@@ -13,6 +13,7 @@ A busy machine makes times longer, and the number of elements that were left to 
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import signal
 import time
@@ -183,13 +184,17 @@ def _limited(seconds: float) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         raise TimeoutError
 
-    before = signal.signal(signal.SIGPROF, stop)
+    # An exception in a callback of the garbage collector, as JAX has one, is printed and lost.
+    collects, before = gc.isenabled(), signal.signal(signal.SIGPROF, stop)
+    gc.disable()
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+        if collects:
+            gc.enable()
 
 
 class _Timed:

@@ -1,5 +1,6 @@
 """The benchmark names operators that exist, and its document has a place for all that it measures. No time is tested."""
 
+import gc
 import inspect
 import signal
 import time
@@ -424,6 +425,19 @@ def test_a_call_that_takes_too_long_is_given_up():
     timed.seconds("normal, width 1", 16, 60.0)
     assert 0.05 <= timed.seconds("normal, width 1", 4096, 0.05) < 5
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="calls cannot be interrupted there")
+def test_no_garbage_is_collected_in_a_call_that_is_given_up():
+    """An exception in a callback of the collector would be lost, and the call would not end."""
+
+    def waits():
+        while not gc.isenabled():
+            pass
+
+    with pytest.raises(TimeoutError), cliffs._limited(0.01):
+        waits()
+    assert gc.isenabled()
 
 
 def test_the_exit_status_says_whether_there_are_cliffs(monkeypatch, tmp_path):
