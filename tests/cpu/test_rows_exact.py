@@ -400,7 +400,7 @@ def test_rows_that_are_zero_take_few_bits(monkeypatch):
     monkeypatch.setattr(row_enclosure, "rounded", rounded)
     x = node(ops.INPUT, (), 0, Format.NUMBER)
     e = f.exp(x - f.row_max(x))
-    rest = 1 - f.row_sum(e / f.row_sum(e))
+    rest = f.row_sum(f.sin(x) ** 2 + f.cos(x) ** 2) - 4  # zero, which no algebra of sums tells
     found = right_rows(f.where(x > 0, e * rest, x), [[0.5, -1.0, 3.0, -2.0]], {}, ELEMENT_TYPES["float32"])
     assert found == [0.0, -1.0, 0.0, -2.0]
     assert [math.copysign(1, value) for value in found] == [1, -1, 1, -1]
