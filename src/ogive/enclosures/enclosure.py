@@ -178,7 +178,7 @@ def _scaled(value: Value, factor: Any) -> Beside | None:
     if value.beside is None:
         return None
     fraction, side, apart = value.beside
-    more = None if apart is None else lambda: apart() * abs(factor)
+    more = None if apart is None else cache(lambda: apart() * abs(factor))
     return Beside(fraction * factor, side if factor > 0 else -side, more)
 
 
@@ -481,7 +481,7 @@ class _Rules:
         """The fraction that the sum of two numbers is next to; None where they lie on both sides, and one is not known."""
         fraction, lacks_distance = p.fraction + q.fraction, self.lacks_distance(p, q)
         if p.side * q.side >= 0:
-            return Beside(fraction, p.side or q.side, None if lacks_distance else lambda: abs(_offset(p) + _offset(q)))
+            return Beside(fraction, p.side or q.side, None if lacks_distance else cache(lambda: abs(_offset(p) + _offset(q))))
         if lacks_distance:
             return None
         rest = _offset(p) + _offset(q)
@@ -522,7 +522,7 @@ class _Rules:
             return abs(first * abs(q) + second * abs(p) + first * second)
 
         side = (a.side or b.side) * (1 if fraction > 0 else -1)
-        return Beside(fraction, side, None if self.lacks_distance(a, b) else apart)
+        return Beside(fraction, side, None if self.lacks_distance(a, b) else cache(apart))
 
     def divide(self, a: Value, b: Value) -> Value:
         if "nan" in (a.kind, b.kind) or (a.kind == b.kind and a.kind in ("zero", "infinity")):
@@ -547,7 +547,7 @@ class _Rules:
         if not size:
             return None
         fraction, side, apart = size
-        return Beside(1 / fraction, -side, None if apart is None else lambda: apart() / abs(fraction * ball_of(b)))
+        return Beside(1 / fraction, -side, None if apart is None else cache(lambda: apart() / abs(fraction * ball_of(b))))
 
     def square_root(self, a: Value) -> Value:
         if a.kind in ("nan", "zero"):
@@ -564,7 +564,7 @@ class _Rules:
         if size is None or root is None:
             return of_ball(ball, 1)
         apart = size.apart
-        return of_ball(ball, 1, Beside(root, size.side, None if apart is None else lambda: apart() / (ball + root)))
+        return of_ball(ball, 1, Beside(root, size.side, None if apart is None else cache(lambda: apart() / (ball + root))))
 
     def exact_root(self, q: Any, degree: int) -> Any:
         """The root of a positive fraction, if that is one; else None."""
