@@ -30,14 +30,14 @@ from ogive.graph.expression import Expression, Format, Operation, Term, constant
 __all__ = ["LIMIT", "Leading", "leading_beside_factors", "leading_of"]
 
 #: The magnitudes of the input up to which a series is looked for, the largest first: formulas may have branches between them.
-LIMITS = (2.0**-7, 2.0**-9, 2.0**-12, 2.0**-16, 2.0**-20, 2.0**-40, 2.0**-64, 2.0**-100)
+LIMITS = (2.0**-12, 2.0**-16, 2.0**-20, 2.0**-40, 2.0**-64, 2.0**-100)
 LIMIT = LIMITS[0]
 
 #: The number of terms before the one that encloses the rest.
-TERMS = 10
+TERMS = 7
 
-#: The largest power of x, together with that of factors.
-MOST = 6
+#: The largest power of x.
+MOST = 3
 
 #: The share of the first term that the rest is no larger than, at the limit.
 LARGEST_REST = 2.0**-56

@@ -31,7 +31,7 @@ MOST_REMEMBERED = 1 << 17
 MOST_ROWS_REMEMBERED, LONGEST_REMEMBERED = 256, 1 << 16
 
 #: A series is looked for where operands are smaller than the first of these, or so many than the second.
-TINY, SMALL, MANY = 2.0**-64, 2.0**-7, 16
+TINY, SMALL, MANY = 2.0**-64, 2.0**-12, 16
 
 #: From so many elements on signs and magnitudes are looked at, which takes as long as some enclosures.
 SEVERAL = 4
