@@ -481,7 +481,9 @@ class _Rules:
         """The fraction that the sum of two numbers is next to; None where they lie on both sides, and one is not known."""
         fraction, lacks_distance = p.fraction + q.fraction, self.lacks_distance(p, q)
         if p.side * q.side >= 0:
-            return Beside(fraction, p.side or q.side, None if lacks_distance else cache(lambda: abs(_offset(p) + _offset(q))))
+            return Beside(
+                fraction, p.side or q.side, None if lacks_distance else cache(lambda: abs(_offset(p) + _offset(q)))
+            )
         if lacks_distance:
             return None
         rest = _offset(p) + _offset(q)
@@ -547,7 +549,9 @@ class _Rules:
         if not size:
             return None
         fraction, side, apart = size
-        return Beside(1 / fraction, -side, None if apart is None else cache(lambda: apart() / abs(fraction * ball_of(b))))
+        return Beside(
+            1 / fraction, -side, None if apart is None else cache(lambda: apart() / abs(fraction * ball_of(b)))
+        )
 
     def square_root(self, a: Value) -> Value:
         if a.kind in ("nan", "zero"):
@@ -564,7 +568,9 @@ class _Rules:
         if size is None or root is None:
             return of_ball(ball, 1)
         apart = size.apart
-        return of_ball(ball, 1, Beside(root, size.side, None if apart is None else cache(lambda: apart() / (ball + root))))
+        return of_ball(
+            ball, 1, Beside(root, size.side, None if apart is None else cache(lambda: apart() / (ball + root)))
+        )
 
     def exact_root(self, q: Any, degree: int) -> Any:
         """The root of a positive fraction, if that is one; else None."""
