@@ -26,7 +26,6 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "accuracy" / "results"
 COUNTS = ROOT / "accuracy" / "misrounded.json"
 EVERY_FLOAT32 = ROOT / "accuracy" / "float32.json"
-TIMES = ROOT / "benchmarks" / "results.json"
 HUNTED = ROOT / "accuracy" / "float64.json"
 TEXT = ROOT / "accuracy" / "tables.md.in"
 DOCUMENT = ROOT / "docs" / "tables" / "accuracy.md"
@@ -274,35 +273,14 @@ def all_right() -> str:
     return f"{right} of {len(counts)}"
 
 
-def times() -> dict[str, dict[tuple[str, str], float]]:
-    """The ns an element of float32 kernels in one thread, 65,536 elements, by processor, and by operator and parameters."""
-    found: dict[str, dict[tuple[str, str], float]] = {}
-    for measured_on in json.loads(TIMES.read_text(encoding="utf-8"))["processors"]:
-        label = f"{measured_on['machine']['processor']}, {measured_on['machine']['level']}"
-        for row in measured_on["sections"].get("float32", ()):
-            place = (row["threads"], row["elements"], row["in_place"], row["layout"])
-            if place == (1, 65536, False, "contiguous") and "ogive" in row["seconds"]:
-                values = json.dumps(dict(row["parameters"]), sort_keys=True)
-                found.setdefault(label, {})[row["operator"], values] = row["seconds"]["ogive"] / 65536e-9
-    return found
-
-
 def every_float32() -> str:
     """The counts over all float32 inputs, a line for each operator and set of parameters."""
     rows = []
-    timed = times()
     for counted in json.loads(EVERY_FLOAT32.read_text(encoding="utf-8")):
         values = ", ".join(f"{name} = {value}" for name, value in counted["parameters"].items())
         numbers = (f"{counted[name]:,}" for name in ("misrounded", "exactly"))
-        key = counted["operator"], json.dumps(counted["parameters"], sort_keys=True)
-        ns = [f"{of[key]:.2f}" if key in of else "" for of in timed.values()]
-        rows.append([f"`{counted['operator']}`", values, *numbers, *ns, f"`{counted['digest'][:12]}`"])
-    titles = [f"ns, {label}" for label in timed]
-    return table(
-        ["operator", "parameters", "not correctly rounded", "by enclosures", *titles, "SHA-256"],
-        rows,
-        right=3 + len(titles),
-    )
+        rows.append([f"`{counted['operator']}`", values, *numbers, f"`{counted['digest'][:12]}`"])
+    return table(["operator", "parameters", "not correctly rounded", "by enclosures", "SHA-256"], rows, right=3)
 
 
 def fast() -> str:
