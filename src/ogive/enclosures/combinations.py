@@ -16,9 +16,10 @@ from functools import cache
 from math import isqrt
 from typing import Any, NamedTuple
 
+from ogive.errors import needed
 from ogive.graph import operations as ops
 
-__all__ = ["Quotient", "ball", "fraction", "sign", "size", "written"]
+__all__ = ["Quotient", "ball", "exact_root", "flint", "fraction", "sign", "size", "written"]
 
 #: The most terms of a sum, the most operations between a number and its factors, and the largest power that is multiplied out.
 _MOST_TERMS, _MOST_STEPS, _MOST_FACTORS = 40, 30, 4
@@ -65,17 +66,41 @@ class _TooLong(Exception):
 
 
 @cache
-def _flint() -> Any:
-    import flint
-
+def flint() -> Any:
+    """python-flint, which is loaded for the first element that is decided."""
+    with needed("exact results", "python-flint", "python-flint", "flint"):
+        import flint
     return flint
+
+
+def exact_root(q: Any, degree: int) -> Any:
+    """The root of a positive fraction, if that is one; else None."""
+    roots = []
+    for n in (int(q.p), int(q.q)):
+        root = isqrt(n) if degree == 2 else _integer_root(n, degree)
+        if root**degree != n:
+            return None
+        roots.append(root)
+    return flint().fmpq(*roots)
+
+
+def _integer_root(n: int, degree: int) -> int:
+    """The integer part of a root."""
+    low, high = 0, 1 << (n.bit_length() // degree + 1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if middle**degree <= n:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 # ---- sums, products and quotients
 
 
 def _constant(value: Any) -> Terms:
-    return {ONE: _flint().fmpq(value)} if value else {}
+    return {ONE: flint().fmpq(value)} if value else {}
 
 
 def _product(a: Product, b: Product) -> Product:
@@ -167,7 +192,7 @@ def _only(a: Quotient) -> Terms:
 
 
 def _single(factor: Factor, exponent: Any = 1) -> Terms:
-    return {frozenset({(factor, _flint().fmpq(exponent))}): _flint().fmpq(1)}
+    return {frozenset({(factor, flint().fmpq(exponent))}): flint().fmpq(1)}
 
 
 # ---- functions
@@ -184,7 +209,7 @@ def _exponential(a: Quotient) -> Quotient:
             rest = _times(rest, _only(_sum(_one(), _melted(factor.of))))
         else:
             found = _product(found, frozenset({(Factor("exp", product), coefficient)}))
-    return _of_terms(_times(rest, {found: _flint().fmpq(1)}))
+    return _of_terms(_times(rest, {found: flint().fmpq(1)}))
 
 
 def _logarithm_of(product: Product, coefficient: Any) -> Terms:
@@ -193,7 +218,7 @@ def _logarithm_of(product: Product, coefficient: Any) -> Terms:
         raise _TooLong
     found = _single(Factor("log", Factor("number", coefficient))) if coefficient != 1 else {}
     for factor, n in product:
-        one = {factor.of: _flint().fmpq(1)} if factor.kind == "exp" else _single(Factor("log", factor))
+        one = {factor.of: flint().fmpq(1)} if factor.kind == "exp" else _single(Factor("log", factor))
         found = _plus(found, one, n)
     return found
 
@@ -212,19 +237,14 @@ def _root(a: Quotient) -> Quotient:
     roots = []
     for terms in a:
         (product, coefficient), more = _led(terms)
-        p, q = (_integer_root(int(n)) for n in (coefficient.p, coefficient.q))
-        if not p or not q or not _is_positive(product):
+        of_coefficient = exact_root(coefficient, 2) if coefficient > 0 else None
+        if of_coefficient is None or not _is_positive(product):
             raise _TooLong
-        root = {_power(product, _flint().fmpq(1, 2)): _flint().fmpq(p, q)}
+        root = {_power(product, flint().fmpq(1, 2)): of_coefficient}
         if more is not None:
             root = _plus(root, _times(root, _single(Factor("root1p", more.frozen))))
         roots.append(root)
     return _divided(*roots)
-
-
-def _integer_root(n: int) -> int:
-    """The root of a square; 0 of other numbers."""
-    return isqrt(n) if n > 0 and isqrt(n) ** 2 == n else 0
 
 
 def _is_positive(product: Product) -> bool:
@@ -282,8 +302,8 @@ def _integer_power(a: Quotient, b: Quotient) -> Quotient:
     exponent, base = _only(b), fraction(a)
     if base is not None and base > 0 and set(exponent) <= {ONE}:
         power = frozenset({(Factor("number", base), exponent[ONE])}) if exponent else ONE
-        return _of_terms(dict([_term(power, _flint().fmpq(1))]))
-    n = exponent.get(ONE, _flint().fmpq(0))
+        return _of_terms(dict([_term(power, flint().fmpq(1))]))
+    n = exponent.get(ONE, flint().fmpq(0))
     if set(exponent) - {ONE} or n.q != 1 or abs(n) > _MOST_FACTORS:
         raise _TooLong
     found = _one()
@@ -323,7 +343,7 @@ _MAY_DIVIDE, _FINITE = (ops.DIVIDE, "power"), ("zero", "fraction", "ball")
 
 
 def _half() -> Any:
-    return _flint().fmpq(1, 2)
+    return flint().fmpq(1, 2)
 
 
 # ---- values
@@ -358,7 +378,7 @@ def _written(value: Any, steps: int) -> Quotient:
 def fraction(a: Quotient) -> Any:
     """The fraction that a quotient is; None where that is not seen."""
     if not a.over:
-        return _flint().fmpq(0)
+        return flint().fmpq(0)
     if a.over.keys() != a.under.keys():
         return None
     shares = {n / a.under[product] for product, n in a.over.items()}
@@ -397,12 +417,12 @@ def size(a: Quotient) -> Any:
     try:
         return _size_of_sum(a.over) - _size_of_sum(a.under)
     except _TooLong:
-        return _flint().arb("nan")
+        return flint().arb("nan")
 
 
 def _size_of_sum(terms: Terms) -> Any:
     (product, coefficient), more = _led(terms)
-    found = abs(_flint().arb(coefficient)).log()
+    found = abs(flint().arb(coefficient)).log()
     if more is not None:
         found += _ball_of_sum(more.over).log1p()
     for factor, n in product:
@@ -411,12 +431,12 @@ def _size_of_sum(terms: Terms) -> Any:
 
 
 def _ball_of_sum(terms: Terms) -> Any:
-    arb = _flint().arb
+    arb = flint().arb
     return sum((arb(n) * _ball_of_product(product) for product, n in terms.items()), arb(0))
 
 
 def _ball_of_product(product: Product) -> Any:
-    arb = _flint().arb
+    arb = flint().arb
     exponent, found = arb(0), arb(1)
     for factor, n in product:
         if factor.kind == "exp":
@@ -433,7 +453,7 @@ def _ball_of_product(product: Product) -> Any:
 def _ball_of(factor: Factor) -> Any:
     """A factor that is no exponential."""
     if factor.kind == "number":
-        return factor.of.ball if hasattr(factor.of, "ball") else _flint().arb(factor.of)
+        return factor.of.ball if hasattr(factor.of, "ball") else flint().arb(factor.of)
     if factor.kind == "apart":
         return factor.of.beside.apart()
     if factor.kind == "log":

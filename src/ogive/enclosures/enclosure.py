@@ -24,7 +24,9 @@ from ogive.common import forking
 from ogive.common.dtypes import ELEMENT_TYPES, FLOAT_FORMATS, ElementType
 from ogive.common.effects import Effects, Table, complete
 from ogive.enclosures import combinations
-from ogive.errors import UnsupportedError, needed
+from ogive.enclosures.combinations import exact_root
+from ogive.enclosures.combinations import flint as _flint
+from ogive.errors import UnsupportedError
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, Operation, walk
 from ogive.graph.limits import with_limits
@@ -71,14 +73,6 @@ _OUT_OF_RANGE = 2000
 _lock = forking.lock()
 
 
-@cache
-def _flint() -> Any:
-    """python-flint, which is loaded for the first element that is decided."""
-    with needed("exact results", "python-flint", "python-flint", "flint"):
-        import flint
-    return flint
-
-
 class Undecided(Exception):
     """More bits are needed."""
 
@@ -87,18 +81,25 @@ class Negligible(Undecided):
     """All that a value may be is rounded to zero: more bits are needed for its sign alone."""
 
 
-class Beside(NamedTuple):
-    """A value is next to a fraction, however near.
-
-    That decides the sign of 1 + tanh(-10**9), and on which side of a tie 1.5 + exp(-10**9) is. The distance is the value of what
-    cancels: 1 + tanh(-10**9) is 2 exp(-2 * 10**9).
-    """
-
+class _NextToFraction(NamedTuple):
     fraction: Any
     side: int
     """1 or -1: on which side of the fraction the value is. 0 where it is the fraction."""
-    apart: Callable[[], Any] | None = None
-    """A ball of the distance, where that is known to as many bits as other balls."""
+    apart: Callable[[], Any] | None
+    """A ball of the distance, where that is known to as many bits as other balls. It is computed once."""
+
+
+class Beside(_NextToFraction):
+    """A value is next to a fraction, however near.
+
+    That decides the sign of 1 + tanh(-10**9), and on which side of a tie 1.5 + exp(-10**9) is. The distance is the value of what
+    cancels: 1 + tanh(-10**9) is 2 exp(-2 * 10**9). Distances are made of distances, and shared ones are asked for again and again.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, fraction: Any, side: int, apart: Callable[[], Any] | None = None) -> Beside:
+        return super().__new__(cls, fraction, side, None if apart is None else cache(apart))
 
 
 class Value:
@@ -178,7 +179,7 @@ def _scaled(value: Value, factor: Any) -> Beside | None:
     if value.beside is None:
         return None
     fraction, side, apart = value.beside
-    more = None if apart is None else cache(lambda: apart() * abs(factor))
+    more = None if apart is None else lambda: apart() * abs(factor)
     return Beside(fraction * factor, side if factor > 0 else -side, more)
 
 
@@ -481,9 +482,7 @@ class _Rules:
         """The fraction that the sum of two numbers is next to; None where they lie on both sides, and one is not known."""
         fraction, lacks_distance = p.fraction + q.fraction, self.lacks_distance(p, q)
         if p.side * q.side >= 0:
-            return Beside(
-                fraction, p.side or q.side, None if lacks_distance else cache(lambda: abs(_offset(p) + _offset(q)))
-            )
+            return Beside(fraction, p.side or q.side, None if lacks_distance else lambda: abs(_offset(p) + _offset(q)))
         if lacks_distance:
             return None
         rest = _offset(p) + _offset(q)
@@ -524,7 +523,7 @@ class _Rules:
             return abs(first * abs(q) + second * abs(p) + first * second)
 
         side = (a.side or b.side) * (1 if fraction > 0 else -1)
-        return Beside(fraction, side, None if self.lacks_distance(a, b) else cache(apart))
+        return Beside(fraction, side, None if self.lacks_distance(a, b) else apart)
 
     def divide(self, a: Value, b: Value) -> Value:
         if "nan" in (a.kind, b.kind) or (a.kind == b.kind and a.kind in ("zero", "infinity")):
@@ -549,9 +548,7 @@ class _Rules:
         if not size:
             return None
         fraction, side, apart = size
-        return Beside(
-            1 / fraction, -side, None if apart is None else cache(lambda: apart() / abs(fraction * ball_of(b)))
-        )
+        return Beside(1 / fraction, -side, None if apart is None else lambda: apart() / abs(fraction * ball_of(b)))
 
     def square_root(self, a: Value) -> Value:
         if a.kind in ("nan", "zero"):
@@ -561,26 +558,14 @@ class _Rules:
         if a.kind == "infinity":
             return a
         size = _size(a)
-        root = None if size is None else self.exact_root(size[0], 2)
+        root = None if size is None else exact_root(size[0], 2)
         if a.kind == "fraction" and root is not None:
             return _of_fraction(root)
         ball = ball_of(a).sqrt()
         if size is None or root is None:
             return of_ball(ball, 1)
         apart = size.apart
-        return of_ball(
-            ball, 1, Beside(root, size.side, None if apart is None else cache(lambda: apart() / (ball + root)))
-        )
-
-    def exact_root(self, q: Any, degree: int) -> Any:
-        """The root of a positive fraction, if that is one; else None."""
-        roots = []
-        for n in (int(q.p), int(q.q)):
-            root = math.isqrt(n) if degree == 2 else _integer_root(n, degree)
-            if root**degree != n:
-                return None
-            roots.append(root)
-        return self.fmpq(*roots)
+        return of_ball(ball, 1, Beside(root, size.side, None if apart is None else lambda: apart() / (ball + root)))
 
     def whole(self, function: Callable[[int, int], int], a: Value) -> Value:
         """Round to an integer. A number that becomes 0 keeps its sign.
@@ -656,7 +641,7 @@ class _Rules:
         degree, times = int(exponent.q), int(exponent.p)
         if degree > 1:
             # A fraction that is no power of its own has no root of a high degree.
-            base = self.exact_root(base, degree) if degree <= base.height_bits() else None
+            base = exact_root(base, degree) if degree <= base.height_bits() else None
         if base is None or base.height_bits() * abs(times) > _LONGEST:
             return None
         return base**times
@@ -792,7 +777,7 @@ class _Rules:
         if a.kind in ("nan", "zero", "infinity"):
             return a
         if a.kind == "fraction":
-            root = self.exact_root(abs(a.fraction), 3)
+            root = exact_root(abs(a.fraction), 3)
             if root is not None:
                 return _of_fraction(a.sign * root)
         if not a.sign:
@@ -850,18 +835,6 @@ class _Rules:
 def _is_irrational(value: ops.Fact) -> bool:
     """Whether a value of a function is next to a number, and not that."""
     return math.isfinite(value) and not ops.is_exact(value)
-
-
-def _integer_root(n: int, degree: int) -> int:
-    """The integer part of a root."""
-    low, high = 0, 1 << (n.bit_length() // degree + 1)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if middle**degree <= n:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 # ---- evaluation
