@@ -222,18 +222,10 @@ def _way_out(error: click.UsageError, arguments: list[str]) -> str:
     return f"{'' if error.format_message().endswith(('.', '?')) else '.'} Try '{path} --help'"
 
 
-#: The reason of refused nodes which the counts by operator in the line before have said.
-_COUNTED = re.compile(
-    r"Ogive has no operator \w+ \(opset \d+\)(\. See ogive\.onnx\.supported\(\) for those it has)?( \(\d+ more nodes? like it\))?$"
-)
-
-
 def _complain(text: str, is_debugged: bool = False) -> None:
     if is_debugged:
         traceback.print_exc()
     first, *points = text.split("\n- ")  # a list becomes a part of the line
-    points = [point for point in points if not _COUNTED.search(point)]
-    first = first if points else first.removesuffix(":")
     from ogive.cli.terminal import as_option
 
     first_line = " ".join(f"{first} {'; '.join(points)}".split())
