@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ogive.golden.onnx_operators import of_onnx
-from ogive.golden.specification import Specification
+from ogive.golden.specification import Specification, python_value
 from ogive.golden.vectors import Case
 from ogive.onnx.node_support import supported
 from ogive.webnn.operator_table import OPERATORS as TABLE
@@ -35,12 +35,9 @@ Translation = Callable[[Mapping[str, np.ndarray], Mapping[str, Any], Case], Node
 
 def _node(name: str, arguments: list[Any], x: Mapping[str, np.ndarray], case: Case, keep: tuple[str, ...] = ()) -> Node:
     """The operator with the tensors that its arguments name, and the case's first results; ``keep`` are those of options."""
-    used = [*keep, *(t for one in arguments for t in ([one] if isinstance(one, str) else _listed(one)))]
+    used = {*keep, *(one for one in arguments if isinstance(one, str))}
+    used.update(*(one for one in arguments if isinstance(one, list)))
     return Node(name, arguments, {t: x[t] for t in x if t in used}, {"output": case.expected})
-
-
-def _listed(argument: Any) -> list[str]:
-    return argument if isinstance(argument, list) else []
 
 
 def _integers(x: np.ndarray) -> list[int]:
@@ -90,13 +87,8 @@ def _pad(x: Mapping[str, np.ndarray], given: Mapping[str, Any], case: Case) -> N
     if given["mode"] != "constant" or len(padding) != 2 * rank or min(padding) < 0:
         return None
     ends = [{"beginningPadding": padding[:rank]}, {"endingPadding": padding[rank:]}]
-    value = case_number(x["constant_value"])
+    value = python_value(x["constant_value"][()])
     return _node("pad", ["data", *ends, {"options": {"mode": "constant", "value": value}}], x, case)
-
-
-def case_number(x: np.ndarray) -> Any:
-    """The number of a tensor without axes, as Python's."""
-    return x.astype(np.float64).item() if x.dtype.kind not in "iu" else x.item()
 
 
 def _reshape(x: Mapping[str, np.ndarray], given: Mapping[str, Any], case: Case) -> Node:
@@ -212,8 +204,6 @@ def specifications() -> Iterator[Specification]:
     for operator, row in sorted(rows.items()):
         wanted = ("tensor(float)", "tensor(int64)", "tensor(uint8)")
         types = {name: next((t for t in wanted if t in kinds), kinds[0]) for name, kinds in row.types.items() if kinds}
-        if operator in ("CumSum", "GatherND", "Reshape", "Tile"):  # whose second parameter is a type of indices
-            types["T2"] = types["T1"] = "tensor(int64)"
         types |= _TYPES.get(operator, {})
         targets: list[dict[str, str]] = [{}]
         if operator == "Cast":

@@ -64,16 +64,16 @@ def wrap(operator: Any, **parameters: Any) -> Wrapped:
     Source: torch.nn.Module.
     """
     check_is_operator("ogive.torch.nn.wrap", operator)
-    taken = set(dir(torch.nn.Module()))
-    for name in parameters:
-        if name in taken and name in {parameter.name for parameter in operator.parameters}:
-            what = f"the parameter {name!r} has the name of an attribute of torch.nn.Module"
-            way_out = "Rename it in the formula, or call ogive.torch.wrap(operator) in a module of your own"
-            raise ArgumentError(message(f"ogive.torch.nn.wrap: {operator.name}", what, way_out=way_out))
     numbers = {
         name: value.detach().reshape(-1)[0].item() if isinstance(value, Tensor) and value.numel() else value
         for name, value in parameters.items()
         if name != "dim" or not operator.is_row_wise
     }
     operator.checked_parameters(numbers)
+    blank = torch.nn.Module()
+    for name in parameters:
+        if hasattr(blank, name):
+            what = f"the parameter {name!r} has the name of an attribute of torch.nn.Module"
+            way_out = "Rename it in the formula, or call ogive.torch.wrap(operator) in a module of your own"
+            raise ArgumentError(message(f"ogive.torch.nn.wrap: {operator.name}", what, way_out=way_out))
     return Wrapped(operator, parameters)
