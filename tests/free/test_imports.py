@@ -68,7 +68,7 @@ MAY_IMPORT = {
     "enclosures.near_zero": {"differentiation", "enclosures.enclosure", "graph.expression"},
     "enclosures.magnitudes": {"graph.expression", "graph.limits", "graph.plane_slopes"},
     "lowering.program": {"graph.expression", "lowering.numerics"},
-    "lowering.numerics": {"common.effects", "graph.expression"},
+    "lowering.numerics": {"common.effects", "graph.expression", "graph.irrational_numbers"},
     "lowering": {
         "differentiation",  # the forms of slopes, which have rules of their own
         "enclosures.enclosure",

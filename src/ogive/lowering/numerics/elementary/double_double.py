@@ -12,10 +12,10 @@ from fractions import Fraction
 from functools import cache
 
 from ogive.graph.expression import Expression
+from ogive.graph.irrational_numbers import LOG_2
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 
 __all__ = [
-    "LOG_2",
     "Pair",
     "constant",
     "cosine",
@@ -37,9 +37,6 @@ __all__ = [
 
 #: (high, low): low is at most half a unit of high, or a little more.
 Pair = tuple[Expression, Expression]
-
-#: log(2) to 250 bits.
-LOG_2 = Fraction(0x2C5C85FDF473DE6AF278ECE600FCBDABD03CD0C99CA62D8B628345D6E2EABE9, 1 << 250)
 
 #: Terms below 2**-SHORT of the first are computed in float64, and those below 2**-END left out.
 SHORT, END = 48, 108

@@ -32,6 +32,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ogive.graph import elementary_functions as functions
+from ogive.graph import irrational_numbers
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
@@ -213,7 +214,7 @@ def long_reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, double_doubl
     """(n, r) of a number that was clamped, r in two right words."""
     _, n = whole_part(m, x.high)
     # The first part of n log(2) is subtracted without an error.
-    first, second = double_double.split(double_double.LOG_2)
+    first, second = double_double.split(irrational_numbers.LOG_2)
     rest = m.fma_(n, m.number(-float(first)), x.high)
     return n, double_double.plus(m, m.two_sum(rest, m.low_part(x)), double_double.times_whole(m, n, -second))
 
@@ -239,7 +240,7 @@ def exp2(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     if m.is_long:
         part = m.two_sum(rest, m.low_part(x))
         less_one = double_double.exponential_less_one(
-            m, double_double.times(m, part, double_double.constant(m, double_double.LOG_2))
+            m, double_double.times(m, part, double_double.constant(m, irrational_numbers.LOG_2))
         )
         value = double_double.plus_smaller(m, double_double.single(m, m.number(1.0)), less_one)
         found = DoubleWord(*value, n, interval, Interval(0.7, 1.42), is_normal=True)

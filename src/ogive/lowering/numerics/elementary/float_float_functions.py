@@ -40,8 +40,8 @@ import numpy as np
 
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, in_format, node
+from ogive.graph.irrational_numbers import LOG_2, LOG_10
 from ogive.lowering.numerics.elementary.derived_numbers import PIECEWISE, TABLES, TWO_OVER_PI
-from ogive.lowering.numerics.elementary.double_double import LOG_2
 from ogive.lowering.numerics.elementary.own_errors import PAIRED
 from ogive.lowering.numerics.float_float import (
     FEW_POWERS,
@@ -349,9 +349,8 @@ BIAS_OF_POWERS, LEAST_POWER = 127.0 + 64.0, 0x141837F0
 #: The share of low words: what a leading part loses, the third power, and the rest.
 SHARE_OF_ROW = 2.0**-20.5
 
-#: sqrt(2), and log(10) to 250 bits.
+#: The root of 2.
 ROOT_OF_TWO = Fraction(math.isqrt(2 << 200), 1 << 100)
-LOG_10 = Fraction(0x935D8DDDAAA8AC16EA56D62B82D30A28E28FECF9DA5DF90E83C61E8201F02D7, 1 << 250)
 
 #: To where operands are moved whose result does not depend on them: exp(-44) is nothing beside 1.
 FAR = 44.0

@@ -21,6 +21,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ogive.graph import elementary_functions as functions
+from ogive.graph import irrational_numbers
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
@@ -36,7 +37,7 @@ __all__ = ["half_log_of_quotient", "log", "log1p", "log2", "log10", "precise_log
 
 #: The logarithms of e and 2 to base 10, to 250 bits.
 LOG10_E = Fraction(0x1BCB7B1526E50E32A6AB7555F5A67B8647DC68C048B934404747E5A89EF1D4A, 1 << 250)
-LOG10_2 = double_double.LOG_2 * LOG10_E
+LOG10_2 = irrational_numbers.LOG_2 * LOG10_E
 
 #: The bits of an exponent and of a power of two that is kept apart, as far as FARTHEST / log(2).
 BITS_OF_SCALED = 22
@@ -74,7 +75,7 @@ def _of_scaled(
 
 def log2(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The logarithm to base 2: exact at powers of two, where f is zero."""
-    return _to_base(m, x, 1 / double_double.LOG_2, Fraction(1))
+    return _to_base(m, x, 1 / irrational_numbers.LOG_2, Fraction(1))
 
 
 def log10(m: Arithmetic, x: DoubleWord) -> DoubleWord:
@@ -109,7 +110,7 @@ def _parts_to_base(
     natural = DoubleWord(*_of_rest(m, f, f_low), interval=Interval(-0.35, 0.35))
     if m.is_long:
         rest = double_double.times(m, double_double.of_number(m, natural), double_double.constant(m, per_log))
-        whole = double_double.times_log_2(m, k, per_power_of_two / double_double.LOG_2, bits)
+        whole = double_double.times_log_2(m, k, per_power_of_two / irrational_numbers.LOG_2, bits)
         return DoubleWord(*double_double.plus_smaller(m, whole, rest), is_normal=True)
     scaled = m.renormalised(m.multiply(natural, m.wide(per_log)))
     # The first part is so short that its product with k is exact; the product is zero or larger than the rest.
