@@ -133,7 +133,9 @@ def evaluate(
             return bool(current.attribute)
         value = current.attribute
         if isinstance(value, Fraction):
-            return dtype(value.numerator) / dtype(value.denominator) if dtype is not np.float64 else dtype(float(value))
+            # Two float64: numerators and denominators are beyond the range of most types (pi has 4,352 bits).
+            high = float(value)
+            return dtype(high) + dtype(float(value - Fraction(high)))
         return dtype(value)
 
     (root,) = with_slopes(with_forms([root], of_results=False))
