@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from ogive.check import check
+from ogive.errors import OgiveError
 
 
 def problems(path: Path, level: str) -> list[str]:
@@ -20,15 +21,23 @@ def problems(path: Path, level: str) -> list[str]:
     return [f"{path.name}: {found.place}: {'; '.join(found.reasons)}" for found in report.refused]
 
 
-def main(level: str, *models: str) -> int:
-    """Print all problems: the exit status."""
+def main(level: str = "", *models: str) -> int:
+    """Print all problems: the exit status, which is 2 for a wrong call."""
+    if not models:
+        print(
+            "python examples/check_feature_level.py LEVEL MODEL [MODEL ...]: give a level such as 5_0 and one model or more"
+        )
+        return 2
     found = [line for model in models for line in problems(Path(model), level)]
     for line in found:
         print(line)
     if not found:
-        print(f"{len(models)} models run at feature level {level}")
+        print(f"{len(models)} {'model runs' if len(models) == 1 else 'models run'} at feature level {level}")
     return 1 if found else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    try:
+        sys.exit(main(*sys.argv[1:]))
+    except (OgiveError, OSError) as error:  # no such level, or no such file
+        sys.exit(str(error))

@@ -49,9 +49,11 @@ def test_checking_a_feature_level(capsys):
     module = script("check_feature_level.py")
     model = str(EXAMPLES / "threshold.onnx")
     assert module.main("5_0", model) == 0
-    assert capsys.readouterr().out == "1 models run at feature level 5_0\n"
+    assert capsys.readouterr().out == "1 model runs at feature level 5_0\n"
     assert module.main("1_0", model) == 1
     assert "ACTIVATION_SHRINK was introduced in 2_0" in capsys.readouterr().out
+    assert module.main(model) == 2
+    assert "give a level such as 5_0 and one model or more" in capsys.readouterr().out
 
 
 def test_finding_a_bug(capsys):
