@@ -88,6 +88,7 @@ def test_what_is_said_to_work_in_formulas_works_there(name):
 
 def test_what_is_said_to_work_in_models_and_graphs_is_there():
     from ogive.onnx.bodies import _MICROSOFT, _ONNX
+    from ogive.onnx.composed import COMPOSED
     from ogive.onnx.node_support import supported
     from ogive.webnn.operator_table import OPERATORS as OF_WEBNN
 
@@ -97,7 +98,7 @@ def test_what_is_said_to_work_in_models_and_graphs_is_there():
         for schema in onnx.defs.get_all_schemas()
         if schema.has_function or schema.has_context_dependent_function
     }
-    known = {row.operator for row in supported()} | {*_ONNX, *_MICROSOFT} | functions
+    known = {row.operator for row in supported()} | {*_ONNX, *_MICROSOFT, *COMPOSED} | functions
     assert not {name for name in IN_MODELS if name[0].isupper()} - known
     assert not {*IN_WEBNN} - {*OF_WEBNN}
 

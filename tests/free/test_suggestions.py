@@ -91,8 +91,15 @@ WRONG = {
     "a name that no operator has": (
         lambda: ogive.matmul,
         (
-            "module 'ogive' has no attribute 'matmul'. Ogive has no products of matrices, convolutions, pooling, attention "
-            "and networks with a state"
+            "module 'ogive' has no attribute 'matmul'. Ogive has no products of matrices, convolutions, pooling by windows, "
+            "attention and networks with a state"
+        ),
+    ),
+    "a pooling of everything": (
+        lambda: ogive.global_average_pool,
+        (
+            "module 'ogive' has no attribute 'global_average_pool'. For one result a channel write "
+            "average(x, axis=(2, 3), keepdims=True)"
         ),
     ),
     "a parameter that is bound": (

@@ -221,11 +221,12 @@ def test_onnx_folders_run_in_ogive(tmp_path):
 
 def test_onnx_refuses_what_it_does_not_mean(tmp_path):
     with pytest.raises(UnsupportedError, match="shrink: first is 'positive'; allowed: 'negative', which ONNX means"):
-        write(ogive.vectors("shrink", "float16"), "onnx", tmp_path)
+        write(ogive.vectors("shrink", "float16"), "onnx", tmp_path / "new")
     with pytest.raises(UnsupportedError, match="linear: ONNX does not have it; allowed: operators with a name in ONNX"):
-        write(ogive.vectors("linear", "float16"), "onnx", tmp_path)
+        write(ogive.vectors("linear", "float16"), "onnx", tmp_path / "new")
     with pytest.raises(ArgumentError, match="ogive.golden: the format is 'xml'; allowed: npz, csv, c, onnx"):
-        write(ogive.vectors("linear", "float16"), "xml", tmp_path)
+        write(ogive.vectors("linear", "float16"), "xml", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize(
@@ -247,7 +248,8 @@ def test_dxdispatch_models_run(tmp_path, operator, dtype):
 
 def test_dxdispatch_has_no_bfloat16(tmp_path):
     with pytest.raises(UnsupportedError, match="gelu: DirectML has no bfloat16; allowed: types of DirectML"):
-        write(ogive.vectors("gelu", "bfloat16"), "dxdispatch", tmp_path)
+        write(ogive.vectors("gelu", "bfloat16"), "dxdispatch", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 def test_webnn(tmp_path):
@@ -264,9 +266,10 @@ def test_webnn(tmp_path):
     assert graph["inputs"]["x"]["descriptor"] == {"shape": [65536], "dataType": "float16"}
     assert {"NaN", "Infinity", "-Infinity"} <= set(map(str, graph["inputs"]["x"]["data"]))
     with pytest.raises(UnsupportedError, match="celu: WebNN does not have it"):
-        write(ogive.vectors("celu", "float16"), "webnn", tmp_path)
+        write(ogive.vectors("celu", "float16"), "webnn", tmp_path / "new")
     with pytest.raises(UnsupportedError, match="gelu: approximate is 'tanh'; allowed: 'none', which WebNN means"):
-        write(ogive.vectors("gelu", "float16", approximate="tanh"), "webnn", tmp_path)
+        write(ogive.vectors("gelu", "float16", approximate="tanh"), "webnn", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 def test_webnn_reductions_drop_the_axis_of_the_row(tmp_path):

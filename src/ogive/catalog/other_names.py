@@ -149,21 +149,24 @@ WITHOUT: dict[str, str] = {
     ),
     "ogive.onnx.load runs it in a model": (
         "ArgMax ArgMin Concat CumSum Dropout DynamicQuantizeLinear Expand Gather "
-        "GatherElements GroupNormalization InstanceNormalization Pad QLinearLeakyRelu QLinearMul QLinearSigmoid QLinearSoftmax Range "
+        "GatherElements GlobalLpPool GroupNormalization InstanceNormalization LRN Pad QLinearLeakyRelu QLinearMul QLinearSigmoid QLinearSoftmax Range "
         "ReduceL1 ReduceL2 ReduceLogSum ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape "
         "SimplifiedLayerNormalization SkipLayerNormalization Slice Split Tile TopK Transpose Trilu "
-        "group_norm instance_norm"
+        "group_norm instance_norm local_response_norm lrn"
     ),
+    "For one result a channel write average(x, axis=(2, 3), keepdims=True)": "GlobalAveragePool adaptive_avg_pool2d global_average_pool global_avg_pool",
+    "For one result a channel write max.reduce(x, axis=(2, 3), keepdims=True)": "GlobalMaxPool adaptive_max_pool2d global_max_pool",
     "ogive.webnn has it in its graphs": (
         "argMax argMin cast concat cumulativeSum expand gather gatherElements gatherND "
         "instanceNormalization pad reduceL1 reduceL2 reduceLogSum reduceMax reduceMean reduceMin "
         "reduceProduct reduceSum reduceSumSquare reshape reverse scatterElements scatterND slice split tile transpose "
         "triangular"
     ),
-    "Ogive has no products of matrices, convolutions, pooling, attention and networks with a state": (
-        "Attention Conv Gemm MatMul MultiheadAttention averagePool2d avg_pool1d avg_pool2d avg_pool3d bilinear conv1d "
-        "conv2d conv3d convTranspose2d dot dot_product_attention einsum gemm grouped_mm gru gruCell l2Pool2d lstm lstmCell "
-        "matmul matvec max_pool1d max_pool2d max_pool3d maxPool2d scaled_dot_product_attention scaled_matmul vecdot vecmat"
+    "Ogive has no products of matrices, convolutions, pooling by windows, attention and networks with a state": (
+        "Attention AveragePool Conv Gemm LpPool MatMul MaxPool MultiheadAttention averagePool2d average_pool avg_pool avg_pool1d "
+        "avg_pool2d avg_pool3d bilinear conv1d "
+        "conv2d conv3d convTranspose2d dot dot_product_attention einsum gemm grouped_mm gru gruCell l2Pool2d lp_pool lstm lstmCell "
+        "matmul matvec max_pool max_pool1d max_pool2d max_pool3d maxPool2d scaled_dot_product_attention scaled_matmul vecdot vecmat"
     ),
     "Ogive does not resample, select or count elements": (
         "depth_to_space embedding fold grid_sample interpolate one_hot pixel_shuffle resample2d space_to_depth unfold upsample"

@@ -46,8 +46,9 @@ def write(vectors: Vectors, format: str, folder: Path) -> list[Path]:  # noqa: A
     if isinstance(vectors.specification, WholeSpecification) and format not in OF_CALLS:
         what = f"{format} has one table of elements, and its golden data are calls"
         raise UnsupportedError(message(vectors.specification.operator, what, ", ".join(OF_CALLS)))
-    folder.mkdir(parents=True, exist_ok=True)
+    # Each writer makes its folder when it has refused what it cannot write.
     if format in _WRITERS:
+        folder.mkdir(parents=True, exist_ok=True)
         written = _WRITERS[format](vectors, folder)
     else:
         install, package = ("pyarrow", "pyarrow") if format == "xsref" else ("'ogive[onnx]'", "onnx")

@@ -64,6 +64,7 @@ def write(vectors: Vectors, folder: Path) -> list[Path]:
         for case, node in nodes
         if all(x.size for x in (*node.inputs.values(), *node.results.values()))  # WebNN has no axes of size 0
     ]
+    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{vectors.name}.json"
     with naming(path):
         path.write_text(json.dumps(tests, allow_nan=False) + "\n", encoding="utf-8")
