@@ -413,6 +413,7 @@ def test_targets_take_the_level_that_costs_less() -> None:
     assert [level("exp", target) for target in TARGETS] == ["float64", "short tables", "pairs", "short tables"]
     assert [level("tanh", target) for target in TARGETS] == ["float64", "float64", "pairs", "float64"]
     assert [level("hard_swish", target) for target in TARGETS] == ["float64", "pairs", "pairs", "pairs"]
+    assert [level("gelu", "x86-64-v3"), level("log1p", "x86-64-v3")] == ["float64", "pairs"]
 
 
 def tanh_of_softplus(x: Any) -> Any:

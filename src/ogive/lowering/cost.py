@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ogive.graph import operations as ops
-from ogive.graph.expression import OPERATIONS, Expression, eager_operands, is_extreme, varying, walk
+from ogive.graph.expression import OPERATIONS, Expression, Format, eager_operands, is_extreme, varying, walk
 from ogive.lowering.program import Program
 
-__all__ = ["cost", "is_worth_it", "usual_cost", "with_undecided"]
+__all__ = ["cost", "cost_on_target", "is_worth_it", "usual_cost", "with_undecided"]
 
 #: Instructions that take longer than a multiplication, or not as long. A conversion between float32 and float64 also
 #: takes a register apart, or joins two.
@@ -40,10 +40,33 @@ def with_undecided(results: Sequence[Expression], undecided: Expression | None) 
 
 def usual_cost(program: Program) -> float:
     """The computation of a program for an element of moderate size, in all stages of rows."""
+    return cost(_usual(program))
+
+
+def _usual(program: Program) -> Sequence[Expression]:
     if program.stages:
-        return cost(program.roots)
+        return program.roots
     path = program.fast_path or program
-    return cost(with_undecided(path.results, path.undecided))
+    return with_undecided(path.results, path.undecided)
+
+
+def cost_on_target(program: Program, dearer: Sequence[tuple[str, float]], longest_table: int) -> float:
+    """The usual cost where some kinds of operations cost more than here, each by so much; ``_kind`` has their names.
+
+    Tables of more numbers than ``longest_table`` are the longer ones.
+    """
+    roots, more = _usual(program), dict(dearer)
+    among = varying(roots)
+    nodes = (current for current in walk(*roots, operands=eager_operands) if current in among)
+    return cost(roots) + sum(more.get(_kind(current, longest_table), 0.0) for current in nodes)
+
+
+def _kind(current: Expression, longest_table: int) -> str:
+    if current.operation == ops.TABLE:
+        return "longer table" if len(current.attribute) > longest_table else "short table"
+    if current.operation == ops.SELECT and current.format is Format.F64:
+        return "select of float64"
+    return str(current.operation)
 
 
 #: By so much a program of the fast contract costs less than what the exact one computes first. Then it is measured to be

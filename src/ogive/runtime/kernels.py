@@ -152,13 +152,12 @@ def first_level(program: Program, target: Target) -> Program:
     """The program that a target runs first: a program in float32, where there is one. Pairs need tables, for which they must pay."""
     if not program.first_levels or (program.first.is_in_pairs and not target.has_tables):
         return program
-    from ogive.lowering.cost import usual_cost
+    from ogive.lowering.cost import cost_on_target
 
     tuning = target.tuning
     form = program.first_levels[-1 if tuning.longest_table < LONGEST_TABLE else 0]
-    tables = sum(len(table) > tuning.longest_table for table in form.tables)
-    price = usual_cost(form) + tables * tuning.cost_of_longer_tables
-    return form if 100 * price <= tuning.cost_of_pairs * usual_cost(program) else program
+    there, usual = (cost_on_target(p, tuning.dearer, tuning.longest_table) for p in (form, program))
+    return form if 100 * there <= tuning.cost_of_pairs * usual else program
 
 
 #: No table has more numbers.
