@@ -2469,7 +2469,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "an unknown module",
             'cli("accuracy", "no_such_module:act")',
             "CommandLineError",
-            "status 2: ogive: there is no module 'no_such_module' in the current folder or among the installed packages; allowed: module:name, and file.py:name such as no_such_module.py:name",
+            "status 2: ogive: there is no module 'no_such_module' in the current folder or among the installed packages; allowed: module:name, package.module:name, file.py:name",
         ),
         (
             "all inputs of float64",

@@ -118,9 +118,7 @@ def _module_named(name: str) -> ModuleType:
             what = f"there is no module {name!r} in the current folder or among the installed packages"
             if Path(name).exists():
                 raise click.UsageError(f"{name} is no Python file; allowed: module:name, file.py:name") from error
-            raise click.UsageError(
-                f"{what}; allowed: module:name, and file.py:name such as {name.replace('.', '/')}.py:name"
-            ) from error
+            raise click.UsageError(f"{what}; allowed: module:name, package.module:name, file.py:name") from error
         raise
 
 
