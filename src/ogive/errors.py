@@ -47,6 +47,9 @@ __all__ = [
 class OgiveError(Exception):
     """The base of everything that Ogive raises on purpose."""
 
+    summary = ""
+    """The error in fewer words, where the text repeats something. A command prints it."""
+
 
 class DTypeError(OgiveError, TypeError):
     """An argument has an element type that the operator does not take."""

@@ -160,7 +160,7 @@ def _status(arguments: list[str]) -> int:
         _complain("interrupted")
         return 130
     except OgiveError as error:
-        _complain(str(error), _is_debugged(arguments))
+        _complain(error.summary or str(error), _is_debugged(arguments))
     except OSError as error:
         way_out = _CHECK if isinstance(error, _OF_PATHS) else ""
         if isinstance(error, FileExistsError):  # a folder is made there

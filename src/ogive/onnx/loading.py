@@ -46,7 +46,7 @@ from ogive.onnx.gradient_nodes import GRADIENTS, gradient_node
 from ogive.onnx.node import OnnxNode, label_of, short, trimmed, without_schema
 from ogive.onnx.node_computation import ArrangedRows, ElementwiseNode
 from ogive.onnx.reading import WANTED, check_text
-from ogive.onnx.refusals import all_of_them
+from ogive.onnx.refusals import NoOperatorError, all_of_them
 
 __all__ = ["Survey", "graph_of", "survey"]
 
@@ -296,7 +296,7 @@ class _Builder:
         body = body_of(proto, domain)
         what = f"Ogive has no operator {proto.op_type} (opset {version})"
         if body is None:
-            raise UnsupportedError(message(label, what, way_out="See ogive.onnx.supported() for those it has"))
+            raise NoOperatorError(message(label, what, way_out="See ogive.onnx.supported() for those it has"))
         try:
             self._call(body, proto, inputs, scope, label)
         except UnsupportedError as error:

@@ -12,7 +12,11 @@ from ogive.errors import UnsupportedError
 from ogive.onnx import schemas
 from ogive.onnx.node import short
 
-__all__ = ["all_of_them", "grouped"]
+__all__ = ["NoOperatorError", "all_of_them", "grouped"]
+
+
+class NoOperatorError(UnsupportedError):
+    """Ogive does not have the operator of a node. Then the node's place says no more than a count of such nodes does."""
 
 
 def grouped(reasons: Iterable[str]) -> list[str]:
@@ -35,7 +39,12 @@ def all_of_them(refusals: Mapping[int, UnsupportedError], nodes: Sequence[NodePr
         return UnsupportedError(text if schemas.LEFT_TO_OTHERS in text else f"{text}. {schemas.LEFT_TO_OTHERS}")
     counts = Counter(nodes[place].op_type for place in refusals)
     shown = ", ".join(f"{short(name)} x {n}" if n > 1 else short(name) for name, n in counts.most_common())
-    lines = grouped(str(error) for error in refusals.values())
-    listed = "".join(f"\n- {line}" for line in lines)
-    what = f"{subject}: {len(refusals)} of {len(nodes)} nodes are refused: {shown}"
-    return UnsupportedError(f"{what}. {schemas.LEFT_TO_OTHERS}:{listed}")
+    what = f"{subject}: {len(refusals)} of {len(nodes)} nodes are refused: {shown}. {schemas.LEFT_TO_OTHERS}"
+    made = UnsupportedError(what + _listed(refusals.values()))
+    made.summary = what + _listed(error for error in refusals.values() if not isinstance(error, NoOperatorError))
+    return made
+
+
+def _listed(refusals: Iterable[UnsupportedError]) -> str:
+    lines = grouped(map(str, refusals))
+    return "".join((":", *(f"\n- {line}" for line in lines))) if lines else ""
