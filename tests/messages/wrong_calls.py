@@ -2241,6 +2241,12 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "status 2: ogive: No such option '--bogus'. Try 'ogive list --help'",
         ),
         (
+            "the fast contract of a row as C",
+            'cli("export", "softmax", "--accuracy", "fast")',
+            "CommandLineError",
+            "status 2: ogive: ogive.export: softmax takes rows; allowed: operators of elements with one result, with accuracy fast. Give --accuracy exact",
+        ),
+        (
             "a misspelt option",
             'cli("export", "gelu", "--ouput", "x")',
             "CommandLineError",

@@ -221,6 +221,7 @@ _IN_PYTHON = (
     (r"Give ogive\.onnx\.load the path of the model", "Give the model's path in place of -"),
     (r"Install it \((pip install \w+)\), or say what computes them: partial=function", r"Install it: \1"),
     (r"take form='(\w+)'", r"give --form \1"),
+    (r"Take accuracy='(\w+)'", r"Give --accuracy \1"),
     (r"the input '([^']+)' is missing\. Give \1: ", r"the input '\1' is missing. Give --input \1=FILE.npy, of "),
 )
 
