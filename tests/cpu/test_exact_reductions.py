@@ -1,4 +1,4 @@
-"""Methods of ufuncs that reduce floats round once: beside sums and products of fractions, along any axes, with all keywords."""
+"""Methods of ufuncs that reduce: of floats rounded once, beside fractions, and what has no order beside NumPy's; with all keywords."""
 
 import itertools
 from fractions import Fraction
@@ -194,3 +194,57 @@ def test_a_function_without_a_module_is_an_operator():
     op = ogive.operator(names["f"])
     assert op(1.0, 2.0) == 3.0
     assert op.reduce(np.float16([0.01] * 1000)) == np.float16(1000 * float(np.float16(0.01)))
+
+
+def any_order(name):
+    """The types that are tested of an operator whose results depend on no order."""
+    kinds, _ = exact_reductions.IN_ANY_ORDER[name]
+    return [np.dtype(t) for t in ("?", "i1", "u4", "i8", "e", ml_dtypes.bfloat16, "f", "d") if _kind(t) in kinds]
+
+
+def _kind(dtype):
+    return "f" if np.dtype(dtype).kind == "V" else np.dtype(dtype).kind
+
+
+ANY_ORDER = [(name, dtype) for name in exact_reductions.IN_ANY_ORDER for dtype in any_order(name)]
+
+
+@pytest.mark.parametrize(("name", "dtype"), ANY_ORDER, ids=str)
+def test_in_any_order_the_bits_are_those_of_one_after_the_other(monkeypatch, name, dtype):
+    """Whole rows at once, parts and few elements, beside NumPy's methods, which combine one element after the other."""
+    op, generator = getattr(ogive, name), np.random.default_rng(11)
+    x = generator.integers(-3, 3, (2, 37, 3)).astype(dtype)
+    if _kind(dtype) == "f":
+        x[generator.random(x.shape) < 0.02] = np.nan
+        x[generator.random(x.shape) < 0.2] *= -0.0
+    ufunc, kept = op.bind(), x.copy()
+    for at_a_time in (1 << 16, 1):
+        monkeypatch.setattr(exact_reductions, "AT_A_TIME", at_a_time)
+        for given in (x, x.T, x[:, ::-2], x[:, :1]):
+            mask = generator.random(given.shape) < 0.5
+            for axis in (0, 1, -1, (0, 2), None, ()):
+                for keywords in ({}, {"keepdims": True}, {"initial": 1, "where": mask}):
+                    right = np.ufunc.reduce(ufunc, given, axis=axis, **keywords)
+                    assert_same_bits(op.reduce(given, axis=axis, **keywords), right)
+            for axis in (0, -1):
+                assert_same_bits(op.accumulate(given, axis=axis), np.ufunc.accumulate(ufunc, given, axis=axis))
+        assert_same_bits(op.reduceat(x, [0, 5, 4, 36], axis=1), np.ufunc.reduceat(ufunc, x, [0, 5, 4, 36], axis=1))
+    assert_same_bits(x, kept)
+
+
+def test_what_has_no_order_refuses_as_numpy_does():
+    x = np.arange(6, dtype=np.int8).reshape(2, 3)
+    for error, call in (
+        (ValueError, lambda f: f.reduce(x, where=x > 1)),
+        (ValueError, lambda f: f.reduce(x[:, :0], axis=1)),
+        (OverflowError, lambda f: f.reduce(x, initial=300)),
+        (ValueError, lambda f: f.reduce(x, axis=7)),
+        (ValueError, lambda f: f.accumulate(x, axis=(0, 1))),
+    ):
+        for function in (np.maximum, ogive.max):
+            with pytest.raises(error):
+                call(function)
+    for keywords in ({"initial": 2.0}, {"dtype": np.int8}, {"out": np.empty(3, bool)}):
+        assert_same_bits(ogive.max.reduce(x * 1.5, **keywords), np.maximum.reduce(x * 1.5, **keywords))
+    assert ogive.add.reduce(x).dtype == np.add.reduce(x).dtype
+    assert ogive.add.reduce(x[:, :0], axis=1).tolist() == [0, 0]
