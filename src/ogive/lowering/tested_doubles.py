@@ -121,7 +121,8 @@ class TestedDoubles(TestedReals, UntestedElements):
         low = m.number(0.0) if number.low is None else number.low if number.is_normal else m.low_part(number)
         lows = m.sub_(low, reach), m.add_(low, reach)
         ends = [m.add_(number.high, end) for end in lows]
-        differ = m.not_(m.equal_(*ends))
+        # Outside of a function's domain both ends are NaN. There, and at its poles, the result is decided.
+        differ = m.less_(*ends) if _has_domain(root) else m.not_(m.equal_(*ends))
         if is_tiny is not None and self._splits_operands:
             tiny_ends = [to_subnormal(m, replace(number, low=end, is_normal=False)) for end in lows]
             crosses = both(m.less_equal_(ends[0], m.number(0.0)), m.less_equal_(m.number(0.0), ends[1]))
@@ -293,3 +294,8 @@ def beside_zero(m: Bounded, near: DoubleWord, found: DoubleWord, where: Expressi
 def _is_certain(number: DoubleWord) -> bool:
     """Whether this is the exact number, in one word."""
     return number.is_exact and number.error.is_exact and number.error.doubt is None
+
+
+def _has_domain(root: Expression) -> bool:
+    """Whether this is a function of an operand, which is NaN outside of a domain alone."""
+    return root.operation.domain != (-math.inf, math.inf) and root.operands[0].operation is ops.INPUT

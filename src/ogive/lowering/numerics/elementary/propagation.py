@@ -143,6 +143,10 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
         saturated = m.less_(m.number(limit), u.high)
     if limit < math.inf and u_low < -limit and not function.is_limited_above and end is None:
         saturated = either(saturated, m.less_(u.high, m.number(-limit)))
+        if (
+            is_single and error.is_exact and function.domain == (-1.0, 1.0)
+        ):  # no float32 but 1 lies between; beyond is NaN
+            saturated = m.equal_(m.abs_(u.high), m.number(1.0))
     is_vast = function.saturates and m.follows_vast
     if not is_vast:
         doubt = either(doubt, saturated)
