@@ -78,12 +78,11 @@ def threads():
 @pytest.fixture
 def asked(monkeypatch):
     """The operands that enclosures were asked for: each combination once, as they are remembered."""
-    from ogive.runtime import decide as deciding
     from ogive.runtime.decide import Decider
 
     found = {}
     # Blocks begin where results are aligned: the allocator says how many open elements come together. So few are asked together, too.
-    monkeypatch.setattr(deciding, "SEVERAL", 1)
+    monkeypatch.setattr("ogive.runtime.decide.SEVERAL", 1)
 
     def decide(self, operands, place, elements, parameters):
         found[elements] = [operand[place] for operand in operands]

@@ -12,25 +12,35 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import OPERATIONS, Expression, Format, eager_operands, is_extreme, varying, walk
 from ogive.lowering.program import Program
 
-__all__ = ["cost", "cost_on_target", "is_worth_it", "usual_cost", "with_undecided"]
+__all__ = ["LONGEST_TABLE", "cost", "is_worth_it", "usual_cost", "with_undecided"]
 
 #: Instructions that take longer than a multiplication, or not as long. A conversion between float32 and float64 also
 #: takes a register apart, or joins two.
 COSTS = {operation: operation.cost for operation in OPERATIONS.values() if operation.in_programs is not None}
 
 
+#: No table has more numbers.
+LONGEST_TABLE = 32
+
 #: The cost of taking the lower halves of integers: one instruction for two registers.
 COST_OF_HALVES = 1.0
 
 
-def cost(roots: Sequence[Expression]) -> float:
-    """The cost of an element that needs none of the rare values."""
-    among = varying(roots)
+def cost(
+    roots: Sequence[Expression], dearer: Sequence[tuple[str, float]] = (), longest_table: int = LONGEST_TABLE
+) -> float:
+    """The cost of an element that needs none of the rare values.
+
+    ``dearer``: kinds of operations that cost more on a target, each by so much; ``_kind`` has their names. Tables of more
+    numbers than ``longest_table`` are the longer ones.
+    """
+    among, more = varying(roots), dict(dearer)
     nodes = [current for current in walk(*roots, operands=eager_operands) if current in among]
     # A choice of the larger or the smaller is one instruction.
     extremes = set(filter(is_extreme, nodes))
     conditions = {n.operands[0] for n in extremes}
-    return sum(_width(n) if n in extremes else _cost(n) for n in nodes if n not in conditions)
+    usual = sum(_width(n) if n in extremes else _cost(n) for n in nodes if n not in conditions)
+    return usual + (sum(more.get(_kind(n, longest_table), 0.0) for n in nodes) if more else 0.0)
 
 
 def with_undecided(results: Sequence[Expression], undecided: Expression | None) -> tuple[Expression, ...]:
@@ -38,27 +48,12 @@ def with_undecided(results: Sequence[Expression], undecided: Expression | None) 
     return (*results, *(() if undecided is None else (undecided,)))
 
 
-def usual_cost(program: Program) -> float:
+def usual_cost(program: Program, dearer: Sequence[tuple[str, float]] = (), longest_table: int = LONGEST_TABLE) -> float:
     """The computation of a program for an element of moderate size, in all stages of rows."""
-    return cost(_usual(program))
-
-
-def _usual(program: Program) -> Sequence[Expression]:
     if program.stages:
-        return program.roots
+        return cost(program.roots, dearer, longest_table)
     path = program.fast_path or program
-    return with_undecided(path.results, path.undecided)
-
-
-def cost_on_target(program: Program, dearer: Sequence[tuple[str, float]], longest_table: int) -> float:
-    """The usual cost where some kinds of operations cost more than here, each by so much; ``_kind`` has their names.
-
-    Tables of more numbers than ``longest_table`` are the longer ones.
-    """
-    roots, more = _usual(program), dict(dearer)
-    among = varying(roots)
-    nodes = (current for current in walk(*roots, operands=eager_operands) if current in among)
-    return cost(roots) + sum(more.get(_kind(current, longest_table), 0.0) for current in nodes)
+    return cost(with_undecided(path.results, path.undecided), dearer, longest_table)
 
 
 def _kind(current: Expression, longest_table: int) -> str:

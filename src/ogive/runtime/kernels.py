@@ -152,16 +152,12 @@ def first_level(program: Program, target: Target) -> Program:
     """The program that a target runs first: a program in float32, where there is one. Pairs need tables, for which they must pay."""
     if not program.first_levels or (program.first.is_in_pairs and not target.has_tables):
         return program
-    from ogive.lowering.cost import cost_on_target
+    from ogive.lowering.cost import LONGEST_TABLE, usual_cost
 
     tuning = target.tuning
     form = program.first_levels[-1 if tuning.longest_table < LONGEST_TABLE else 0]
-    there, usual = (cost_on_target(p, tuning.dearer, tuning.longest_table) for p in (form, program))
+    there, usual = (usual_cost(p, tuning.dearer, tuning.longest_table) for p in (form, program))
     return form if 100 * there <= tuning.cost_of_pairs * usual else program
-
-
-#: No table has more numbers.
-LONGEST_TABLE = 32
 
 
 def identity_of_level(identity: str, place: int) -> str:

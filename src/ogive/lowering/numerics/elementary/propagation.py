@@ -66,6 +66,9 @@ def rule_of(m: Arithmetic, operation: Operation) -> Callable[..., DoubleWord]:
     return operation.lowering
 
 
+#: The float32 below 1.
+LAST_BELOW_1 = 1 - 2.0**-24
+
 #: Functions whose rules cut off vast operands: of these no lower part counts.
 CUT_OFF = frozenset({"erfc", "exp", "exp2", "logistic", "normal_tail", "tanh"})
 
@@ -143,10 +146,8 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
         saturated = m.less_(m.number(limit), u.high)
     if limit < math.inf and u_low < -limit and not function.is_limited_above and end is None:
         saturated = either(saturated, m.less_(u.high, m.number(-limit)))
-        if (
-            is_single and error.is_exact and function.domain == (-1.0, 1.0)
-        ):  # no float32 but 1 lies between; beyond is NaN
-            saturated = m.equal_(m.abs_(u.high), m.number(1.0))
+        if is_single and error.is_exact and function.domain == (-1.0, 1.0) and limit >= LAST_BELOW_1:
+            saturated = m.equal_(m.abs_(u.high), m.number(1.0))  # the only float32 beyond the limit that is no NaN
     is_vast = function.saturates and m.follows_vast
     if not is_vast:
         doubt = either(doubt, saturated)
