@@ -528,7 +528,20 @@ def grown(generator: np.random.Generator, size: int, leaves: int) -> Tree:
         return (names[generator.integers(len(names))], grown(generator, size - 1, leaves))
     left = int(generator.integers(size))
     name = list(TWO)[generator.integers(len(TWO))]
-    return (name, grown(generator, left, leaves), grown(generator, size - 1 - left, leaves))
+    first = grown(generator, left, leaves)
+    if generator.integers(4):
+        return (name, first, grown(generator, size - 1 - left, leaves))
+    # What is used twice: a square of a product had one of its factors once.
+    parts = [*_parts(first)]
+    both = [first, parts[generator.integers(len(parts))]]
+    return (name, *(both if generator.integers(2) else both[::-1]))
+
+
+def _parts(tree: Tree) -> Iterator[Tree]:
+    yield tree
+    if len(tree) > 1 and tree[0] != "constant":
+        for part in tree[1:]:
+            yield from _parts(part)
 
 
 def drawn(seed: int) -> tuple[Tree, int]:
@@ -702,11 +715,27 @@ def judged(
     level: int = compiler.LEVEL,
 ) -> Iterator[Judged]:
     """The wrong results of a seed's formula, or of its gradient by the first operand, in code of this level of optimisation."""
+    tree, leaves = drawn(seed)
+    yield from judged_tree(tree, leaves, seed, kinds, targets, count, counts, gradient=gradient, level=level)
+
+
+def judged_tree(
+    tree: Tree,
+    leaves: int,
+    seed: int,
+    kinds: Sequence[str],
+    targets: Sequence[str],
+    count: int,
+    counts: Counter[str],
+    *,
+    gradient: bool = False,
+    level: int = compiler.LEVEL,
+) -> Iterator[Judged]:
+    """The same of a formula that is given; the seed chooses its operands."""
     import ogive
     from ogive.backends.target import runnable_targets
     from ogive.runtime.kernels import make_kernel, make_ufunc
 
-    tree, leaves = drawn(seed)
     if gradient and not has_slope(tree):
         return
     op = ogive.operator(formula_of(tree, leaves))

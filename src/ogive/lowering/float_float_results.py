@@ -435,16 +435,18 @@ def _nearly(rule: Rule, off: float, m: FloatFloatArithmetic, x: FloatFloat) -> F
 
 
 def _factors(root: Expression) -> tuple[Expression, ...] | None:
-    """x, y and so on, where this is a product of the square of x with y and so on."""
+    """x, y and so on, where this is a product of the square of x with y and so on, each of which it has once."""
     if root.operation is not ops.MULTIPLY:
         return None
+    if root.operands[0] is root.operands[1]:
+        return root.operands[:1]
     among = list(root.operands)
     for n in among:  # which grows
         among.extend(n.operands if n.operation is ops.MULTIPLY else ())
     counts = Counter(n for n in among if n.operation is not ops.MULTIPLY)
-    x = next((n for n, count in counts.items() if count == 2), None)
-    if x is None or max(counts.values()) > 2:
+    if sorted(counts.values())[-2:] not in ([2], [1, 2]):
         return None
+    x = next(n for n, count in counts.items() if count == 2)
     return (
         x,
         *(n for n in counts if n is not x and n.operation is ops.CONSTANT),
