@@ -531,7 +531,7 @@ def grown(generator: np.random.Generator, size: int, leaves: int) -> Tree:
     first = grown(generator, left, leaves)
     if generator.integers(4):
         return (name, first, grown(generator, size - 1 - left, leaves))
-    # What is used twice: a square of a product had one of its factors once.
+    # A part is used twice: a square of a product had one of its factors once.
     parts = [*_parts(first)]
     both = [first, parts[generator.integers(len(parts))]]
     return (name, *(both if generator.integers(2) else both[::-1]))

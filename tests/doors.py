@@ -263,24 +263,29 @@ def by_hand(graph: Graph, arrays: Arrays) -> list[np.ndarray]:
     return [values[k] for k in graph.outputs]
 
 
-def through_onnx(graph: Graph, kind: str, arrays: Sequence[Arrays]) -> Iterator[list[np.ndarray]]:
-    """One model for all batches, fused; and node by node."""
+def onnx_model(graph: Graph, arrays: Arrays) -> Any:
+    """The graph as a model of any batch; the inputs are v0 to v3."""
     from onnx import helper
 
-    import ogive.onnx
-
-    type_ = helper.np_dtype_to_tensor_dtype(arrays[0][0].dtype)
+    type_ = helper.np_dtype_to_tensor_dtype(arrays[0].dtype)
     nodes = [
         helper.make_node(
             KINDS[name].onnx, [f"v{k}" for k in at], [f"v{i}"], **({"axis": -1} if KINDS[name].is_row_wise else {})
         )
         for i, (name, at) in enumerate(graph.nodes, len(INPUTS))
     ]
-    shapes = [("B", *arrays[0][0].shape[1:]), arrays[0][1].shape, ("B", *arrays[0][2].shape[1:]), ()]
+    shapes = [("B", *arrays[0].shape[1:]), arrays[1].shape, ("B", *arrays[2].shape[1:]), ()]
     inputs = [helper.make_tensor_value_info(f"v{i}", type_, shape) for i, shape in enumerate(shapes)]
     outputs = [helper.make_tensor_value_info(f"v{k}", type_, None) for k in graph.outputs]
     made = helper.make_graph(nodes, "random", inputs, outputs)
-    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
+
+
+def through_onnx(graph: Graph, kind: str, arrays: Sequence[Arrays]) -> Iterator[list[np.ndarray]]:
+    """One model for all batches, fused; and node by node."""
+    import ogive.onnx
+
+    model = onnx_model(graph, arrays[0])
     models = ogive.onnx.load(model), ogive.onnx.load(model, fuse=False)
     for given in arrays:
         named = {f"v{i}": x for i, x in enumerate(given)}

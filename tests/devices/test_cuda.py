@@ -1,21 +1,25 @@
 # ruff: noqa: N802
 """Arrays of CUDA devices, behind a stub of the driver: its memory is the host's, and g++ compiles the kernels' text.
 
-So what a launch is told is tested with what it computes: grid and block, pointers, parameters, the stream. No test here has a GPU.
+So what a launch is told is tested with what it computes: grid and block, pointers, parameters, the stream. The stub has a GPU's NaN, and
+counts addresses that a GPU refuses. `python -m tests.device_bits cuda:0` compares a real one.
 """
 
 from __future__ import annotations
 
 import ctypes
 import enum
+import gc
 import importlib
 import re
 import shutil
 import subprocess
 import sys
 import types
+import weakref
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -42,14 +46,15 @@ double copysign(double, double); float sqrtf(float); double sqrt(double); float 
 double fma(double, double, double);
 }
 template <class To, class From> static To stub_bits(From x) { To y; __builtin_memcpy(&y, &x, sizeof y); return y; }
-#define __fsqrt_rn sqrtf
+static float stub_single(float x) { return x == x ? x : stub_bits<float, unsigned>(0x7fffffffu); } /* its NaN */
+#define __fsqrt_rn(a) stub_single(sqrtf(a))
 #define __dsqrt_rn sqrt
-#define __fmaf_rn fmaf
+#define __fmaf_rn(a, b, c) stub_single(fmaf(a, b, c))
 #define __fma_rn fma
-#define __fadd_rn(a, b) ((float)(a) + (float)(b))
-#define __fsub_rn(a, b) ((float)(a) - (float)(b))
-#define __fmul_rn(a, b) ((float)(a) * (float)(b))
-#define __fdiv_rn(a, b) ((float)(a) / (float)(b))
+#define __fadd_rn(a, b) stub_single((float)(a) + (float)(b))
+#define __fsub_rn(a, b) stub_single((float)(a) - (float)(b))
+#define __fmul_rn(a, b) stub_single((float)(a) * (float)(b))
+#define __fdiv_rn(a, b) stub_single((float)(a) / (float)(b))
 #define __dadd_rn(a, b) ((double)(a) + (double)(b))
 #define __dsub_rn(a, b) ((double)(a) - (double)(b))
 #define __dmul_rn(a, b) ((double)(a) * (double)(b))
@@ -60,6 +65,7 @@ template <class To, class From> static To stub_bits(From x) { To y; __builtin_me
 #define __double_as_longlong stub_bits<long long, double>
 #define __popcll __builtin_popcountll
 static unsigned atomicAdd(unsigned *p, unsigned more) { unsigned before = *p; *p += more; return before; }
+extern "C" { int misaligned; void __ubsan_handle_type_mismatch_v1(void *, void *) { misaligned++; } }
 template <class T> static T stub_at(void *p) { return *(T *)p; }
 """
 
@@ -106,6 +112,11 @@ class Stub:
             **{f"CU_DEVICE_ATTRIBUTE_{name}": name for name in attributes}
         )
         driver.CUpointer_attribute = types.SimpleNamespace(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL=9)
+        driver.CUmemPoolProps = lambda: types.SimpleNamespace(location=types.SimpleNamespace())
+        driver.CUmemAllocationType = types.SimpleNamespace(CU_MEM_ALLOCATION_TYPE_PINNED=1)
+        driver.CUmemLocationType = types.SimpleNamespace(CU_MEM_LOCATION_TYPE_DEVICE=1)
+        driver.CUmemPool_attribute = types.SimpleNamespace(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD=4)
+        driver.cuuint64_t = int
         for name in dir(self):
             if name.startswith("cu"):
                 setattr(driver, name, getattr(self, name))
@@ -129,7 +140,7 @@ class Stub:
         return CUresult.CUDA_SUCCESS, number
 
     def cuDeviceGetName(self, length, device):
-        return CUresult.CUDA_SUCCESS, b"a stub" + bytes(length - 6)
+        return CUresult.CUDA_SUCCESS, (b"a stub" + bytes(58)).ljust(length)  # what lies behind the name is anything
 
     def cuDeviceTotalMem(self, device):
         return CUresult.CUDA_SUCCESS, 1 << 30
@@ -156,7 +167,16 @@ class Stub:
     def cuGetErrorString(self, status):
         return CUresult.CUDA_SUCCESS, b"unspecified launch failure"
 
-    def cuMemAllocAsync(self, size, stream):
+    def cuMemPoolCreate(self, wanted):
+        assert (wanted.allocType, wanted.location.type) == (1, 1)
+        return CUresult.CUDA_SUCCESS, ("pool", wanted.location.id)
+
+    def cuMemPoolSetAttribute(self, pool, attribute, value):
+        assert (pool[0], attribute, value) == ("pool", 4, 1 << 29)
+        return (CUresult.CUDA_SUCCESS,)
+
+    def cuMemAllocFromPoolAsync(self, size, pool, stream):
+        assert pool[0] == "pool"
         if "alloc" in self.fails:
             return self.fails["alloc"], None
         assert self.current
@@ -204,6 +224,7 @@ class Stub:
         assert (x - 1) * bx < first <= x * bx  # as many blocks as the elements take
         self.launches.append((name, x, bx, stream))
         run(x, bx, ctypes.c_void_p(parameters))
+        assert [one for one in self.libraries if ctypes.c_int.in_dll(one, "misaligned").value] == []
         return (CUresult.CUDA_SUCCESS,)
 
     # ---- NVRTC
@@ -225,6 +246,7 @@ class Stub:
             "-w",
             "-ffp-contract=off",
             "-mfma",
+            "-fsanitize=alignment",
             "-shared",
             "-fPIC",
             "-o",
@@ -344,6 +366,36 @@ def test_rows(there, stub):
     assert {name for name, *_ in stub.launches} == {"ogive_rows"}
 
 
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "op",
+    [
+        *map(ogive.grad, (ogive.sigmoid, ogive.erf, ogive.gelu)),
+        ogive.glu,
+        ogive.glu.fast,
+        ogive.exp.fast,
+        ogive.softmax,
+    ],
+    ids=lambda op: op.name,
+)
+def test_a_gpus_nan(op, kind, there):
+    """Its float32 arithmetic makes NaN of all ones, and bits are added to these."""
+    device, numbers = ogive.device("cuda:0"), np.array([[np.nan, -np.nan, 0.5, np.inf, -np.inf, -3.0, -1.5e38]])
+    with np.errstate(all="ignore"):
+        x = numbers.astype(ml_dtypes.bfloat16 if kind == "bfloat16" else kind)
+        given = [x, x[:, ::-1]][: op.inputs]
+        wanted = op(*given)
+    assert_same_bits(device.function(op)(*map(device.array, given)).get(), wanted)
+
+
+def test_arrays_of_bfloat16_of_its_own(there):
+    """`__cuda_array_interface__` has no name for the type."""
+    device, x = ogive.device("cuda:0"), X[:99].astype(ml_dtypes.bfloat16)
+    found = device.function(ogive.gelu)(device.array(x))
+    assert repr(found) == "<array of cuda:0: bfloat16, shape (99,)>"
+    assert_same_bits(found.get(), ogive.gelu(x))
+
+
 @ogive.operator(types=["float32"])
 def nothing(x):
     """Zero, which no number of bits decides."""
@@ -368,6 +420,24 @@ def test_streams(there, stub):
     assert there.gelu(Exporter(X), stream=2).__cuda_array_interface__["stream"] == 2
     with pytest.raises(ArgumentError, match=r"^ogive\.cuda\.gelu: stream is 'two'; allowed: a stream, or its number"):
         there.gelu(Exporter(X), stream="two")
+
+
+def test_a_stream_lives_as_long_as_its_results(there, stub):
+    """Memory is given back in the stream's order: without the stream, the driver crashed."""
+
+    class Stream:
+        ptr = 88
+
+    stream = Stream()
+    known, found = weakref.ref(stream), there.gelu(Exporter(X), stream=stream)
+    del stream
+    gc.collect()
+    assert known() is not None
+    assert_same_bits(fetched(found), ogive.gelu(X))
+    held = len(stub.memory)
+    del found
+    gc.collect()
+    assert len(stub.memory) < held
 
 
 @pytest.fixture

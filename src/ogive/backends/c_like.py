@@ -415,7 +415,8 @@ def _convert(t: Text, n: Expression, a: str) -> str:
 def _bitcast(t: Text, n: Expression, a: str) -> str:
     source, result = n.operands[0].format, n.format
     if source in (Format.F32, Format.F64):
-        bits = t.call(f"bits_of_{'float' if source is Format.F32 else 'double'}", a)
+        plain = "" if t.dialect.kernel is None else "plain_"
+        bits = t.call(f"{plain}bits_of_{'float' if source is Format.F32 else 'double'}", a)
         return bits if bits.startswith("ogive") and not result.is_signed else f"({t.dialect.type(result)}){bits}"
     if result in (Format.F32, Format.F64):
         return t.call(f"{'float' if result is Format.F32 else 'double'}_of_bits", f"({_unsigned(t, source)}){a}")

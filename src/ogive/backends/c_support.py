@@ -296,6 +296,15 @@ FUNCTION uint32_t ogive_bit_count(uint64_t bits) {
 }
 """
 
+#: A GPU's float32 arithmetic makes NaN of all ones. Added to the bits of another, these leave a number.
+_PLAIN_BITS = """\
+/* The bits, those of NaN without its payload. */
+FUNCTION {bits} ogive_plain_bits_of_{word}({kind} x) {{
+    const {bits} found = ogive_bits_of_{word}(x);
+    return x == x ? found : found & {quiet};
+}}
+"""
+
 #: ISO C alone has it.
 _COPY = """\
 /* Items of 1, 2, 4 or 8 bytes, each so many bytes behind the one before it. */
@@ -331,6 +340,7 @@ _SINGLE = {
     "kind": "float",
     "letter": "f",
     "word": "float",
+    "quiet": "0xffc00000u",
     "bits": "uint32_t",
     "suffix": "u",
     "rest": "f" * 6,
@@ -346,6 +356,7 @@ _DOUBLE = {
     "kind": "double",
     "letter": "d",
     "word": "double",
+    "quiet": "((uint64_t)0xfff8 << 48)",
     "bits": "uint64_t",
     "suffix": "u",
     "rest": "f" * 14,
@@ -366,6 +377,7 @@ def _of_both() -> dict[str, tuple[tuple[str, ...], str]]:
         both = (f"{word}_of_bits", f"bits_of_{word}")
         found[both[0]] = ((), _BITS.format(to=names["kind"], of=names["bits"], name=both[0]))
         found[both[1]] = ((), _BITS.format(to=names["bits"], of=names["kind"], name=both[1]))
+        found[f"plain_bits_of_{word}"] = (both[1:], _PLAIN_BITS.format(**names))
         found[f"fabs_{letter}"] = (both, _SIGNS.format(**names))
         found[f"copysign_{letter}"] = (both, _COPYSIGN.format(**names))
         found[f"sqrt_{letter}"] = ((), _SQRT.format(**names))

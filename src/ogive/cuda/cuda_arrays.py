@@ -20,28 +20,28 @@ class DeviceArray:
     """An array on a CUDA device; CuPy, PyTorch and Numba take it without a copy. ``get()`` copies it to the host."""
 
     def __init__(self, driver: CudaDriver, placed: Placed) -> None:
-        self._driver, self._placed = driver, placed
+        self.driver, self.placed = driver, placed
         self.shape, self.dtype = placed.shape, placed.dtype
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        placed = self._placed
+        placed = self.placed
         return {
             "shape": placed.shape,
             "strides": placed.strides,
             "typestr": placed.dtype.str,
             "data": (placed.memory.pointer + placed.start, False),
             "version": 3,
-            "stream": self._driver.stream or 1,
+            "stream": self.driver.stream or 1,
         }
 
     def get(self) -> np.ndarray:
         """A copy for the host."""
-        with self._driver.failures("get", "nothing"):
-            return np.array(self._placed.on_host(self._driver), order="C")
+        with self.driver.failures("get", "nothing"):
+            return np.array(self.placed.on_host(self.driver), order="C")
 
     def __repr__(self) -> str:
-        return f"<array of cuda:{self._driver.number}: {self.dtype}, shape {self.shape}>"
+        return f"<array of cuda:{self.driver.number}: {self.dtype}, shape {self.shape}>"
 
 
 def is_array(value: Any) -> bool:
@@ -78,6 +78,8 @@ def placed_array(subject: str, name: str, array: Any) -> tuple[Placed, int]:
     if given.get("stream"):
         with current(0):
             asked(cu.cuStreamSynchronize, given["stream"])
+    if isinstance(array, DeviceArray):  # it knows its bfloat16, for which the interface has no name
+        return array.placed, array.driver.number
     return _placed(array, int(given["data"][0]), dtype, shape, strides)
 
 
@@ -105,13 +107,13 @@ def _placed(
     return Placed(CudaMemory(pointer - before, owner), dtype, shape, tuple(strides), before), number
 
 
-def stream_of(like: Any, number: int) -> int:
-    """The stream on which an array's library works now."""
+def stream_of(like: Any, number: int) -> Any:
+    """The object of the stream on which an array's library works now; 0 of a library without streams."""
     module = type(like).__module__.partition(".")[0]
     if module == "torch":
-        return int(sys.modules["torch"].cuda.current_stream(number).cuda_stream)
+        return sys.modules["torch"].cuda.current_stream(number)
     if module == "cupy":
-        return int(sys.modules["cupy"].cuda.get_current_stream().ptr)
+        return sys.modules["cupy"].cuda.get_current_stream()
     return 0
 
 

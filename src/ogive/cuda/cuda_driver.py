@@ -21,6 +21,10 @@ __all__ = ["CudaDriver", "CudaError", "CudaMemory", "asked", "current"]
 #: Threads of a block.
 BLOCK = 128
 
+#: Bytes of a device's memory that the pool keeps for the next arrays. What a pool gives back to the device takes it a
+#: millisecond to get again.
+KEPT = 1 << 29
+
 
 class CudaError(Exception):
     """An error of the driver or of the compiler."""
@@ -61,6 +65,19 @@ def _context_of(number: int) -> tuple[Any, str]:
     return asked(cu.cuDevicePrimaryCtxRetain, device), f"sm_{major}{minor}"
 
 
+@lru_cache(maxsize=64)
+def _pool_of(number: int) -> Any:
+    """A pool of a device's memory of our own: others' pools stay as they are."""
+    wanted = cu.CUmemPoolProps()
+    wanted.allocType = cu.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
+    wanted.location.type = cu.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+    wanted.location.id = number
+    pool = asked(cu.cuMemPoolCreate, wanted)
+    attribute = cu.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+    asked(cu.cuMemPoolSetAttribute, pool, attribute, cu.cuuint64_t(KEPT))
+    return pool
+
+
 @contextlib.contextmanager
 def current(number: int) -> Iterator[None]:
     """Have the context of a device be that of this thread."""
@@ -81,14 +98,14 @@ class CudaMemory:
 
 
 class _Pooled:
-    """Memory of the driver's pool, given back in the order of the stream."""
+    """Memory of the device's pool, given back in the order of the stream."""
 
-    __slots__ = ("number", "pointer", "stream")
+    __slots__ = ("number", "owner", "pointer", "stream")
 
-    def __init__(self, number: int, stream: int, size: int) -> None:
-        self.number, self.stream = number, stream
+    def __init__(self, number: int, stream: int, owner: Any, size: int) -> None:
+        self.number, self.stream, self.owner = number, stream, owner
         self.pointer = 0
-        self.pointer = int(asked(cu.cuMemAllocAsync, size, stream))
+        self.pointer = int(asked(cu.cuMemAllocFromPoolAsync, size, _pool_of(number), stream))
 
     def __del__(self) -> None:
         if self.pointer:
@@ -97,12 +114,15 @@ class _Pooled:
 
 
 class CudaDriver:
-    """A stream of the device of this number. Memory comes from the driver's pool, in the order of the stream."""
+    """A stream of the device of this number. Memory comes from a pool, in the order of the stream.
+
+    ``owner`` is the library's object of the stream: memory is given back in its order, so it lives as long as this.
+    """
 
     dialect = CUDA
 
-    def __init__(self, number: int, stream: int) -> None:
-        self.number, self.stream = number, stream
+    def __init__(self, number: int, stream: int, owner: Any = None) -> None:
+        self.number, self.stream, self.owner = number, stream, owner
 
     @property
     def key(self) -> Hashable:
@@ -113,7 +133,7 @@ class CudaDriver:
         return [asked(cu.cuModuleGetFunction, module, name.encode()) for name in names]
 
     def allocate(self, size: int) -> CudaMemory:
-        owner = _Pooled(self.number, self.stream, max(size, 1))
+        owner = _Pooled(self.number, self.stream, self.owner, max(size, 1))
         return CudaMemory(owner.pointer, owner)
 
     def write(self, memory: CudaMemory, array: np.ndarray) -> None:

@@ -23,7 +23,8 @@ def function(operator: Operator) -> Callable[..., Any]:
     ``function(op)(*tensors, stream=None, **parameters)``: tensors are arrays of one device, with any strides, and numbers,
     which NumPy's rules turn into elements; at least one is an array. They broadcast, and their element types become the
     operator's, as with NumPy's arrays. Results are new arrays of the first array's library, on its current stream unless
-    ``stream`` says another: a number, or an object of CuPy's or PyTorch's. They have the bits of the operator on NumPy's arrays.
+    ``stream`` says another: an object of CuPy's or PyTorch's, or the number of a stream that outlives them. They have the
+    bits of the operator on NumPy's arrays.
 
     An operator over rows takes ``axis`` too, by default the last one.
 
@@ -53,12 +54,13 @@ class _CudaCall(DeviceCall):
             if len(set(found)) > 1:
                 listed = " and ".join(f"cuda:{number}" for number in sorted(set(found)))
                 raise ArgumentError(message(self.subject, f"the arrays lie on {listed}", "one device"))
-            stream = stream_of(self.arrays[0], found[0]) if where is None else self._stream(where)
+            owner = stream_of(self.arrays[0], found[0]) if where is None else where
+            stream = self._stream(owner)
         except CudaError as error:
             raise DeviceError(
                 message(self.subject, f"CUDA failed ({error})", "", "The arrays are as they were")
             ) from error
-        return CudaDriver(found[0], stream)
+        return CudaDriver(found[0], stream, owner)
 
     def _stream(self, given: Any) -> int:
         for name in ("cuda_stream", "ptr"):

@@ -39,7 +39,7 @@ class Device:
     def model(self) -> str:
         """Its maker's name of it."""
         found: bytes = asked(cu.cuDeviceGetName, 256, asked(cu.cuDeviceGet, self.number))
-        return found.rstrip(b"\0").decode()
+        return found.partition(b"\0")[0].decode()
 
     @property
     def platform(self) -> str:

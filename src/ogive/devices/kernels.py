@@ -202,7 +202,8 @@ class RowKernel(Kernel):
     def run(self, call: Computing) -> None:
         """Compute rows, which lie along the last dimension: operands have all the dimensions before it."""
         driver, operands, (*lead, count) = call.driver, call.operands, call.shape
-        size, one = math.prod(lead), 64 * (1 + len(operands)) + count * self.made.bytes_of_element
+        # Rounded up, so that the next row's float64 lie at multiples of 8: GPUs refuse others.
+        size, one = math.prod(lead), -(-(64 * (1 + len(operands)) + count * self.made.bytes_of_element) // 64) * 64
         at_once = max(1, min(size, ROW_MEMORY // one))
         rows = [o._replace(shape=tuple(lead), strides=o.strides[:-1]) for o in operands]
         memory, places = driver.allocate(at_once * one), driver.allocate(4 * at_once)
