@@ -98,10 +98,12 @@ MAY_IMPORT = {
     "operators.signature": set(),
     "operators.pickling": {"graph.expression", "operators.signature"},
     "operators.containers": set(),
+    "operators.masked": set(),
     "operators.explain": {"operators.containers", "operators.signature"},
     "operators.operator": {
         "operators.containers",
         "operators.explain",
+        "operators.masked",
         "graph.expression",
         "graph.limits",
         "engine",

@@ -38,6 +38,7 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, Term, lift, node, walk
 from ogive.graph.limits import given
 from ogive.operators.containers import NOT_ONE, call_exchanged, call_method
+from ogive.operators.masked import call_where
 from ogive.operators.signature import (
     NUMPY_KEYWORDS,
     Constraint,
@@ -694,13 +695,16 @@ class Operator(_native.OperatorCall):
     # ---- what the native call path asks
 
     def _call_with_containers(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """A call with arrays of other libraries, which NumPy's ufuncs would turn into NumPy arrays."""
+        """A call with arrays of other libraries, which NumPy's ufuncs would turn into NumPy arrays, or with a mask."""
         self._refuse_where_of_none(keywords)
         self._refuse_text(keywords)
         result = call_exchanged(self, tensors, keywords)
         if result is not NOT_ONE:
             return result
         ufunc, rest = self._bind(tuple(keywords), tuple(keywords.values()))
+        if "where" in rest and call_where(ufunc, tensors, {name: keywords[name] for name in rest}):
+            out = keywords["out"]
+            return out[0] if isinstance(out, tuple) else out
         return rounded_once(ufunc, tensors, {name: keywords[name] for name in rest})
 
     def _call_otherwise(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

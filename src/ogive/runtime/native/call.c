@@ -393,7 +393,8 @@ static int may_round_twice(PyObject *value) {
 }
 
 /* Whether Python has to look at a call: one of the tensors, or a value of NumPy's keywords, may be such an array, or
- * `where` is None, which NumPy reads as False; or `out` holds text; or an operand, or the result, could be rounded twice. */
+ * `where` is an array, or None, which NumPy reads as False; or `out` holds text; or an operand, or the result, could be rounded
+ * twice. */
 static int is_for_python(const bound_call *bound, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
     const Py_ssize_t keyword_count = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     int has_registered = 0, rounds = 0, names_types = 0;
@@ -406,7 +407,7 @@ static int is_for_python(const bound_call *bound, PyObject *const *args, Py_ssiz
         names_types |= i >= nargs && (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i - nargs), "dtype") == 0 ||
                                       PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i - nargs), "signature") == 0);
         if (may_be_container(args[i]) ||
-            (args[i] == Py_None && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i - nargs), "where") == 0)) {
+            (i >= nargs && args[i] != Py_True && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i - nargs), "where") == 0)) {
             return 1;
         }
     }
