@@ -811,6 +811,64 @@ def test_an_error_of_the_compiler_is_the_error_of_every_use(monkeypatch, kind, u
         use(product.bind())
 
 
+@pytest.mark.parametrize("kind", [CompileError, KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda op: op(np.ones((5, 6))),
+        lambda op: op(np.ones((5, 6), np.float32), out=np.ones((5, 6), np.float32)),
+        lambda op: op(np.ones(6)),
+        lambda op: op(np.ones((5, 6)), axis=0),
+        lambda op: op(np.ones((5, 6))[:, ::2]),
+        lambda op: op(np.ones((5, 6), int)),
+    ],
+)
+@pytest.mark.parametrize("reduces", [False, True])
+def test_an_error_of_the_compiler_is_the_error_of_rows(monkeypatch, kind, use, reduces):
+    """Ctrl-C while a row kernel was compiled became "'RowOperator' object has no attribute '_over_axes'"."""
+    from ogive.runtime import kernels
+
+    def formula(x):
+        return ogive.formula.row_sum(x) * 1.0625 if reduces else x / ogive.formula.row_sum(x) * 1.0625
+
+    op = ogive.row_operator(reduces=True)(formula) if reduces else ogive.row_operator(formula)
+
+    def broken(*_, **__):
+        raise kind("no compiler today")
+
+    monkeypatch.setattr(kernels, "compiled", broken)
+    monkeypatch.setattr(kernels.cache, "load_note", lambda *_: None)
+    if reduces:
+        real = use
+        use = lambda op: real(lambda *x, **keywords: op(*x, **{k: v for k, v in keywords.items() if k != "out"}))  # noqa: E731
+    for _ in range(2):  # what a type's attributes are is remembered from the second time on
+        with pytest.raises(kind, match="no compiler today"):
+            use(op)
+
+
+def test_an_error_of_the_compiler_is_the_error_of_a_model(monkeypatch):
+    from onnx import parser
+
+    import ogive.onnx
+    from ogive.runtime import kernels
+
+    head = '<ir_version: 10, opset_import: ["" : 21]> g (float[N, 7] x) => (float[N, 7] y) '
+    text = "{ c = Constant<value_float=1.0625>() s = Mul(x, c) y = Softmax<axis=-1>(s) }"
+    x = np.ones((3, 7), np.float32)
+
+    def broken(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(kernels, "compiled", broken)
+        patched.setattr(kernels.cache, "load_note", lambda *_: None)
+        model = ogive.onnx.load(parser.parse_model(head + text))
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                model(x)
+    assert_same_bits(model(x), ogive.softmax(x * np.float32(1.0625)))
+
+
 def test_an_error_of_the_compiler_reaches_the_caller(monkeypatch):
     from ogive.backends import compiler
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -337,3 +338,19 @@ def test_what_is_too_small_decides_ties():
 
 def enclosed():
     return sum(row.enclosed for row in statistics())
+
+
+@pytest.mark.parametrize("ahead", [0.0, 60.0])
+def test_long_rows_that_cancel(ahead):
+    """Targets that are the prediction: every element needs enclosures, whose calls once were as deep as rows are long."""
+    generator = np.random.default_rng(8)
+    x = generator.normal(0, 1, (1, 1100))
+    x[0, 5] += ahead
+    target = ogive.softmax(x)
+    found, _ = ogive.vjp(ogive.cross_entropy)(np.array([0.7]), x, target)
+    with mpmath.workprec(300):
+        powers = [mpmath.exp(mpmath.mpf(value)) for value in x[0].tolist()]
+        weights = [mpmath.mpf(value) for value in target[0].tolist()]
+        share = mpmath.fsum(weights) / mpmath.fsum(powers)
+        for i in (0, 5, 6, 700, 1099):
+            assert float(found[0, i]) == float(mpmath.mpf(0.7) * (powers[i] * share - weights[i]))

@@ -481,12 +481,14 @@ class _Rules:
     def joined(self, p: Beside, q: Beside) -> Beside | None:
         """The fraction that the sum of two numbers is next to; None where they lie on both sides, and one is not known."""
         fraction, lacks_distance = p.fraction + q.fraction, self.lacks_distance(p, q)
-        if p.side * q.side >= 0:
-            return Beside(fraction, p.side or q.side, None if lacks_distance else lambda: abs(_offset(p) + _offset(q)))
         if lacks_distance:
-            return None
+            return Beside(fraction, p.side or q.side, None) if p.side * q.side >= 0 else None
+        # It is computed at once: over the sum of a row calls of calls would be as deep as the row is long.
         rest = _offset(p) + _offset(q)
-        return Beside(fraction, 1 if rest > 0 else -1, lambda: abs(rest)) if rest > 0 or rest < 0 else None
+        if p.side * q.side < 0 and not (rest > 0 or rest < 0):
+            return None
+        side = p.side or q.side if p.side * q.side >= 0 else 1 if rest > 0 else -1
+        return Beside(fraction, side, lambda: abs(rest))
 
     def lacks_distance(self, *numbers: Beside) -> bool:
         return any(number.side and number.apart is None for number in numbers)

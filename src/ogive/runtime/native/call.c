@@ -462,14 +462,15 @@ static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, si
             result = ogive_call_directly(bound.direct, args, bound.out < 0 ? NULL : args[nargs + bound.out]);
         }
     }
-    if (result == NULL && !self->is_row_wise) {
+    const int has_failed = result == NULL && PyErr_Occurred() != NULL; /* in a callback of the loops, as by Ctrl-C */
+    if (result == NULL && !has_failed && !self->is_row_wise) {
         result = is_for_python(&bound, args, nargs, names)
                      ? call_python(self, "_call_with_containers", NULL, args, nargs, names)
                      : call_ufunc(&bound, args, nargs, keyword_count);
     }
     Py_DECREF(bound.ufunc);
     Py_XDECREF(bound.rest_names);
-    if (result == NULL && self->is_row_wise) { /* not one for the loops, and no error: Python knows the axes */
+    if (result == NULL && !has_failed && self->is_row_wise) { /* not one for the loops: Python knows the axes */
         result = call_python(self, "_over_axes", NULL, args, nargs, names);
     }
     if (result != NULL && PyErr_Occurred()) { /* a kernel could not be compiled inside NumPy's loop */

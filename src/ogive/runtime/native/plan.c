@@ -635,6 +635,10 @@ static int run_kernel(const plan_step *step, PyObject **values, PyObject *worksp
             Py_XSETREF(values[step->slots[step->inputs]], result);
             return PyErr_Occurred() ? -1 : 0; /* a kernel could not be compiled */
         }
+        if (PyErr_Occurred()) { /* that of rows, which NumPy made no array of then */
+            Py_XDECREF(out);
+            return -1;
+        }
         if (out != NULL && step->has_one_loop) {
             stack[step->inputs] = out;
             const int ran = ogive_call_strided(step->direct->loops, step->direct->types, step->direct->row_wise, stack,
