@@ -381,7 +381,8 @@ def _logarithm_of_quotient(quotient: Expression, a: Expression) -> Expression:
     (first, second) = (_softplus(w.operands[0]).operands for w in (u, v))
     largest, rest = (_of(ops.SUBTRACT, *pair) for pair in zip(first, second, strict=True))
     size = _of(ops.ABSOLUTE, _of(ops.ADD, largest, rest))
-    return _of(ops.COPY_SIGN, size, _of(ops.SUBTRACT, u.operands[0], v.operands[0]))
+    # The difference of -0 and 0 is -0, and their logarithm 0.
+    return _of(ops.COPY_SIGN, size, _of_no_negative_zero(_of(ops.SUBTRACT, u.operands[0], v.operands[0])))
 
 
 def _is_never_positive(v: Expression) -> bool:

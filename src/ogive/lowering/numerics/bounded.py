@@ -44,6 +44,9 @@ UNSEEN, MODERATE = 2.0**-900, 2.0**60
 #: More than what is lost of a sum beside the power of two of its larger term, and no subnormal number.
 LOST_BESIDE_ONE = 2.0**-1000
 
+#: Divisors that are not exact and are smaller may be zero: of an infinite operand.
+VANISHING = 2.0**-900
+
 #: Static bounds are sums of few terms of the first order: this covers those of the second, and their rounding.
 SLACK = 1 + 2.0**-20
 
@@ -302,6 +305,18 @@ class Bounded(Totals):
             return is_zero
         return both(self.less_equal_(self._magnitude(a), self._in_frame(a)), is_zero)
 
+    def _is_zero_by_vanishing(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
+        """Whether zero is divided by what may be exactly zero: an exponential is so of an infinite operand, and is clamped here.
+
+        Rows with infinities have rules of their own.
+        """
+        if not self.extended or self.follows_zeros or b.error.is_exact:
+            return None
+        if max(a.interval.smallest_magnitude, b.interval.smallest_magnitude) > 0:
+            return None
+        is_zero = self.equal_(a.high, self.number(0.0))
+        return both(is_zero, self.less_(self.abs_(self._unscaled_high(b)), self.number(VANISHING)))
+
     def divide(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         operands, b = (a, b), self._without_static_divisor(a, b)
         result, x, y = super().divide(a, b), a.error, b.error
@@ -313,7 +328,8 @@ class Bounded(Totals):
         divides_by_power = _is_power_of_two(b)
         unit = 0.0 if divides_by_power else self.unit if depends_on_elements(b.high) else 2 * self.unit
         relative = (x.relative + y.relative) * SLACK + unit
-        static, absolute, doubt = 0.0, x.absolute, either(x.doubt, y.doubt)
+        static, absolute = 0.0, x.absolute
+        doubt = either(x.doubt, y.doubt, self._is_zero_by_vanishing(a, b))
         zero = self.is_zero(b) if self.follows_exactness and x.is_relative else None
         if x.static:
             size = y.least if b.exponent is None else 0.0
