@@ -705,21 +705,6 @@ class Judged(NamedTuple):
 
 
 def judged(
-    seed: int,
-    kinds: Sequence[str],
-    targets: Sequence[str],
-    count: int,
-    counts: Counter[str],
-    *,
-    gradient: bool = False,
-    level: int = compiler.LEVEL,
-) -> Iterator[Judged]:
-    """The wrong results of a seed's formula, or of its gradient by the first operand, in code of this level of optimisation."""
-    tree, leaves = drawn(seed)
-    yield from judged_tree(tree, leaves, seed, kinds, targets, count, counts, gradient=gradient, level=level)
-
-
-def judged_tree(
     tree: Tree,
     leaves: int,
     seed: int,
@@ -731,7 +716,10 @@ def judged_tree(
     gradient: bool = False,
     level: int = compiler.LEVEL,
 ) -> Iterator[Judged]:
-    """The same of a formula that is given; the seed chooses its operands."""
+    """The wrong results of a formula, or of its gradient by the first operand, in code of this level of optimisation.
+
+    It is one of so many operands, as `drawn` gives it; the seed chooses these.
+    """
     import ogive
     from ogive.backends.target import runnable_targets
     from ogive.runtime.kernels import make_kernel, make_ufunc
@@ -821,6 +809,7 @@ def _counted(seed: int, kind: str, chosen: argparse.Namespace) -> list[compositi
         try:
             with np.errstate(all="ignore"):
                 case = judged(
+                    *drawn(seed),
                     seed,
                     [kind],
                     chosen.targets,

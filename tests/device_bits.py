@@ -16,7 +16,6 @@ prints the time of an element there, beside PyTorch's on the same device where i
 from __future__ import annotations
 
 import argparse
-import hashlib
 import importlib
 import json
 import multiprocessing
@@ -36,7 +35,7 @@ from ogive.catalog import OPERATORS
 from ogive.common.dtypes import element_type
 from ogive.errors import OgiveError, UnsupportedError
 from ogive.exporting.sources import elements
-from ogive.laboratory.accuracy.measure import patterns
+from ogive.laboratory.accuracy.misrounded import digest_of_results
 from ogive.operators.operator import Operator
 from tests import compositions
 
@@ -50,8 +49,6 @@ FIXED, ORDINARY = 4099, 1 << 16
 ROWS = ((19, 331), (2, 20011))
 #: Operands of a formula.
 OPERANDS = 256
-#: Inputs of a step of all 2**32.
-STEP = 1 << 26
 #: Elements and rounds of a measured time.
 TIMED, ROUNDS = 1 << 24, 9
 
@@ -206,18 +203,14 @@ def compare(name: str, jobs: int, seconds: float, chosen: Sequence[Case]) -> int
     return counts["differ"]
 
 
-def digest(name: str, operator: str) -> tuple[str, str, float]:
-    """The digest of all results on a device, and how long it took: SHA-256 with one bit pattern for NaN."""
-    device, begin, found = ogive.device(name), time.monotonic(), hashlib.sha256()
-    function, kind = device.function(OPERATORS[operator]), element_type("float32")
-    nan = np.array(np.nan, np.float32).view(np.uint32)
-    for (x,) in patterns(kind, 1, STEP):
-        result = function(device.array(x)).get()
-        bits = result.view(np.uint32)
-        with np.errstate(invalid="ignore"):
-            bits[np.isnan(result)] = nan
-        found.update(bits.data)
-    return operator, found.hexdigest(), time.monotonic() - begin
+def digest(name: str, operator: str, stride: int = 1) -> tuple[str, str, float]:
+    """The digest of an operator's results on a device, of all or of every so many-th, and how long it took."""
+    device, op, begin = ogive.device(name), OPERATORS[operator], time.monotonic()
+    function = device.function(op)
+    found = digest_of_results(
+        op, element_type("float32"), {}, stride, function=lambda x: function(device.array(x)).get()
+    )
+    return operator, found, time.monotonic() - begin
 
 
 def every(name: str, jobs: int, operators: Sequence[str]) -> int:

@@ -45,7 +45,9 @@ def test_gradients(seed: int, kind: str) -> None:
 def _is_right(seed: int, kind: str, *, is_gradient: bool) -> None:
     counts: Counter[str] = Counter()
     with np.errstate(all="ignore"):
-        assert [*compositions.judged(seed, [kind], TARGETS, 12, counts, gradient=is_gradient)] == []
+        assert [
+            *compositions.judged(*compositions.drawn(seed), seed, [kind], TARGETS, 12, counts, gradient=is_gradient)
+        ] == []
 
 
 f = ogive.formula

@@ -42,7 +42,7 @@ def test_products(name: str, kind: str) -> None:
     leaves, counts = 2 if "y" in name else 1, Counter[str]()
     for tree in groupings([FACTORS[letter] for letter in name]):
         with np.errstate(all="ignore"):
-            wrong = compositions.judged_tree(tree, leaves, len(name), [kind], TARGETS, 16, counts, level=0)
+            wrong = compositions.judged(tree, leaves, len(name), [kind], TARGETS, 16, counts, level=0)
             assert [*wrong] == []
     assert counts["results"] > 0
 
@@ -64,6 +64,6 @@ def test_squares(tree: Tree, kind: str) -> None:
     counts = Counter[str]()
     for gradient in (False, True):
         with np.errstate(all="ignore"):
-            wrong = compositions.judged_tree(tree, 1, 7, [kind], TARGETS, 16, counts, gradient=gradient, level=0)
+            wrong = compositions.judged(tree, 1, 7, [kind], TARGETS, 16, counts, gradient=gradient, level=0)
             assert [*wrong] == []
     assert counts["results"] > 0

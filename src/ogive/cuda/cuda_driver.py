@@ -21,8 +21,7 @@ __all__ = ["CudaDriver", "CudaError", "CudaMemory", "asked", "current"]
 #: Threads of a block.
 BLOCK = 128
 
-#: Bytes of a device's memory that the pool keeps for the next arrays. What a pool gives back to the device takes it a
-#: millisecond to get again.
+#: Bytes of a device's memory that the pool keeps for the next arrays. Memory that it has given back takes a millisecond to get.
 KEPT = 1 << 29
 
 

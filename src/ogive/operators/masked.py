@@ -20,26 +20,26 @@ __all__ = ["call_where"]
 LEAST, LONG_RUN = 1024, 32
 
 
-def call_where(ufunc: np.ufunc, tensors: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
-    """Whether the call could be done so, and was: ``out`` has the chosen elements' results, and is otherwise as it was."""
+def call_where(ufunc: np.ufunc, tensors: Sequence[Any], keywords: Mapping[str, Any]) -> np.ndarray | None:
+    """``out`` with the chosen elements' results, otherwise as it was; None, with nothing done, where the call is one for NumPy."""
     if keywords.keys() != {"out", "where"} or ufunc.nout != 1:
-        return False
-    mask, out = keywords["where"], keywords["out"]
-    out = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+        return None
+    mask, given = keywords["where"], keywords["out"]
+    out: np.ndarray = given[0] if isinstance(given, tuple) and len(given) == 1 else given
     arrays = [one for one in tensors if np.ndim(one)]
-    if not all(_lies_plainly(one, out) for one in (mask, out, *arrays)) or not _is_scattered(mask):
-        return False
-    if not out.flags.writeable:
-        return False
+    if not all(_lies_plainly(one, out) for one in (mask, out, *arrays)):
+        return None
+    if not (out.flags.writeable and _is_scattered(mask)):
+        return None
     places = np.flatnonzero(mask)
     chosen = [one.reshape(-1)[places] if np.ndim(one) else one for one in tensors]
     results = np.empty(places.shape, out.dtype)
     try:
         rounded_once(ufunc, chosen, {"out": results})
     except TypeError:
-        return False  # NumPy says what is wrong with the types
+        return None  # NumPy says what is wrong with the types
     out.reshape(-1)[places] = results
-    return True
+    return out
 
 
 def _lies_plainly(array: Any, like: Any) -> bool:

@@ -702,10 +702,9 @@ class Operator(_native.OperatorCall):
         if result is not NOT_ONE:
             return result
         ufunc, rest = self._bind(tuple(keywords), tuple(keywords.values()))
-        if "where" in rest and call_where(ufunc, tensors, {name: keywords[name] for name in rest}):
-            out = keywords["out"]
-            return out[0] if isinstance(out, tuple) else out
-        return rounded_once(ufunc, tensors, {name: keywords[name] for name in rest})
+        of_numpy = {name: keywords[name] for name in rest}
+        result = call_where(ufunc, tensors, of_numpy)
+        return rounded_once(ufunc, tensors, of_numpy) if result is None else result
 
     def _call_otherwise(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """A call with too few or too many tensors, or with None for one: refused, unless a subclass gives it a meaning."""
