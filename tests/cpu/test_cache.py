@@ -19,6 +19,7 @@ from ogive.engine import computation
 from ogive.errors import CompileError, MissingPackageError
 from ogive.runtime import cache, engine_files, kernels
 from ogive.runtime.kernels import compiled, first_level, make_ufunc
+from tests.kernels import forget_kernels
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX owners and modes")
 
@@ -566,7 +567,7 @@ def fresh(programs):
             programs.append(1)
             return super().program
 
-    computation._kernels.clear()
+    forget_kernels()
     made = ogive.operator(celu.function)
     original = made.computation
 

@@ -10,13 +10,13 @@ import pytest
 import ogive
 from ogive import formula
 from ogive.common.dtypes import element_type
-from ogive.engine import computation
 from ogive.engine.computation import Element, Formula, Fused, kernel_of, make_ufunc
 from ogive.engine.rows import RowFormula, RowFused
 from ogive.graph.expression import Format, lift, node
 from ogive.lowering import lower as lowering
 from ogive.operators.signature import Signature
 from ogive.runtime import cache
+from tests.kernels import forget_kernels
 
 F32, I8 = element_type("float32"), element_type("int8")
 
@@ -30,20 +30,14 @@ def chain(*operators):
     return Fused((F32,), steps, (len(operators),))
 
 
-def forget():
-    """Have kernels made anew."""
-    computation._kept.cache_clear()
-    computation._kernels.clear()
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("OGIVE_CACHE", str(tmp_path / "kernels"))
     cache._folder.cache_clear()
-    forget()
+    forget_kernels()
     yield tmp_path / "kernels"
     cache._folder.cache_clear()
-    forget()
+    forget_kernels()
 
 
 def test_a_fused_kernel_computes_step_by_step():
@@ -152,7 +146,7 @@ def test_what_the_cache_knows_is_not_lowered_again(folder, monkeypatch):
     def lower(*args, **keywords):
         raise AssertionError("lowered again")
 
-    forget()
+    forget_kernels()
     monkeypatch.setattr(lowering, "lower", lower)
     assert np.array_equal(make_ufunc("chain", chain(ogive.tanh, ogive.exp))(x), first)
 
