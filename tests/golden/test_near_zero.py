@@ -69,6 +69,21 @@ def test_terms_that_cancel_leave_the_next(formula, power, coefficients):
     assert np.array_equal(bits_of(rounded), bits_of(right))
 
 
+@pytest.mark.parametrize("factor", [1.5, 1.25, 0.625, 7.0])
+@pytest.mark.parametrize("function", [f.sin, f.expm1, f.log1p])
+def test_ties_of_float64_lie_where_the_next_term_does(function, factor):
+    """A product with a number of a few bits is a tie for many numbers of 53 bits; the next term is 2**-110 of it, or less."""
+    (root,) = ogive.operator(lambda x: factor * function(x)).formula(for_doubles=True)
+    double = ELEMENT_TYPES["float64"]
+    found = leading_of(root, {}, (double, double))
+    random = np.random.default_rng(2)
+    x = np.ldexp(random.integers(1 << 52, 1 << 53, 60).astype(np.float64), random.integers(-1000, -152, 60))
+    x = np.concatenate([x, -x])
+    rounded, is_decided = found.rounded(np.float64, x)
+    assert is_decided.all()
+    assert rounded.tolist() == [right_result(root, [v], {}, double)[0] for v in x.tolist()]
+
+
 @pytest.mark.parametrize("operator", ["relu", "elu", "cbrt", "sqrt", "log", "reciprocal"])
 def test_there_is_none_where_nothing_is_known_of_the_rest(operator):
     """A straight line, roots, what is infinite at zero."""
