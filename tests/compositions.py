@@ -625,6 +625,9 @@ def evaluated(tree: Tree, numbers: Sequence[Any]) -> Any:
 FORMATS = {"float16": (11, 15), "bfloat16": (8, 127), "float32": (24, 127), "float64": (53, 1023)}
 MOST_BITS = 4096
 
+#: The powers of ten of the smallest numbers and of the largest.
+POWERS = {"float16": (-7, 4.8), "bfloat16": (-40, 38.5), "float32": (-44, 38.5), "float64": (-320, 308)}
+
 
 def right(tree: Tree, values: Sequence[float], kind: str, by: int | None = None) -> tuple[float, Any]:
     """The nearest number of a type to a formula's value, or to its derivative by an operand; and the ball. Raises Skipped."""
@@ -673,7 +676,7 @@ def rounded(q: Fraction, kind: str) -> float:
 
 
 def operands(leaves: int, kind: str, count: int, seed: int) -> list[np.ndarray]:
-    """Ordinary numbers, large and tiny ones, of both signs."""
+    """Ordinary numbers, large and tiny ones up to the ends of the type, of both signs."""
     import ml_dtypes
 
     generator = np.random.default_rng(seed)
@@ -685,6 +688,7 @@ def operands(leaves: int, kind: str, count: int, seed: int) -> list[np.ndarray]:
         values = np.where(share < 0.5, generator.normal(0, 2, count), generator.normal(0, 40, count))
         values = np.where(share > 0.7, signs * 10.0 ** generator.uniform(-8, 6, count), values)
         values = np.where(share > 0.85, signs * generator.choice(special, count), values)
+        values = np.where(share > 0.95, signs * 10.0 ** generator.uniform(*POWERS[kind], count), values)
         with np.errstate(all="ignore"):
             given = values.astype(dtype)
         wide = given.astype(np.float64)
