@@ -5,6 +5,7 @@ Enclosures evaluate the formula as it is written, with limits where operators st
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -53,48 +54,65 @@ KINDS: dict[str, Any] = {
     "bfloat16": ml_dtypes.bfloat16,
 }
 
-#: Vanishing functions by one another, and by an infinite operand: levels of float64 clamp exponents, so that at an infinity the
-#: number is next to nothing and not zero.
-VANISHING = {"exp", "exp of -x", "sigmoid", "slope of sigmoid"}
-NOT_YET = {("float64", "/", a, b) for a in VANISHING for b in VANISHING}
-NOT_YET |= {
-    ("float64", "*", *pair)
-    for gate in ("gelu", "slope of gelu")
-    for other in ("x", "x**2", "log")
-    for pair in ((gate, other), (other, gate))
-}
 
-
-def wrong(kind: str, operation: str, a: str, b: str) -> list[str]:
-    """The operands whose result is another one, and both results."""
-    first, second = FUNCTIONS[a], FUNCTIONS[b]
-    op = ogive.operator(lambda x: OPERATIONS[operation](first(x), second(x)))
+def differing(op: Any, kind: str, *arrays: Any) -> list[str]:
+    """The operands whose result is another one than that of the formula, and both results."""
     root = op.formula(for_doubles=kind == "float64")[0]
-    x = np.array([-math.inf, math.inf, 0.0, -0.0]).astype(KINDS[kind])
+    operands = [np.asarray(array).astype(KINDS[kind]) for array in arrays]
     with np.errstate(all="ignore"):
-        found = np.asarray(op(x)).astype(np.float64).tolist()
+        found = np.asarray(op(*operands)).astype(np.float64).tolist()
     listed = []
-    for operand, result in zip(x.astype(np.float64).tolist(), found, strict=True):
-        right, _ = right_result(root, [operand], {}, element_type(kind))
+    for *numbers, result in zip(*(x.astype(np.float64).tolist() for x in operands), found, strict=True):
+        right, _ = right_result(root, numbers, {}, element_type(kind))
         same = result == right and math.copysign(1, result) == math.copysign(1, right)
         if not (same or (math.isnan(result) and math.isnan(right))):
-            listed.append(f"{operand}: {result}, not {right}")
+            listed.append(f"{numbers}: {result}, not {right}")
     return listed
 
+
+#: Infinities, zeros, what functions are next to their limits of, and ordinary numbers.
+ENDS = (-math.inf, math.inf, 0.0, -0.0, 1.5, -2000.0)
+PAIRS = tuple(zip(*itertools.product(ENDS, ENDS), strict=True))
 
 CASES = [(kind, operation, a, b) for kind in KINDS for operation in OPERATIONS for a in FUNCTIONS for b in FUNCTIONS]
 
 
 @pytest.mark.matrix(share=96)
-@pytest.mark.parametrize(("kind", "operation", "a", "b"), [case for case in CASES if case not in NOT_YET])
+@pytest.mark.parametrize(("kind", "operation", "a", "b"), CASES)
 def test_two_functions(kind: str, operation: str, a: str, b: str) -> None:
-    assert wrong(kind, operation, a, b) == []
+    first, second, combined = FUNCTIONS[a], FUNCTIONS[b], OPERATIONS[operation]
+    op = ogive.operator(lambda x: combined(first(x), second(x)))
+    assert differing(op, kind, [-math.inf, math.inf, 0.0, -0.0]) == []
 
 
-def test_vanishing_functions_of_float64() -> None:
-    """NaN by the formula: 1 of equal functions, and an infinity, are known to be wrong. This test says when they are no more."""
-    assert wrong("float64", "/", "exp", "exp") == ["-inf: 1.0, not nan"]
-    assert wrong("float64", "*", "gelu", "x") == ["-inf: inf, not nan"]
+@pytest.mark.matrix(share=256)
+@pytest.mark.parametrize(("kind", "operation", "a", "b"), CASES)
+def test_two_functions_of_two_operands(kind: str, operation: str, a: str, b: str) -> None:
+    first, second, combined = FUNCTIONS[a], FUNCTIONS[b], OPERATIONS[operation]
+    assert differing(ogive.operator(lambda x, y: combined(first(x), second(y))), kind, *PAIRS) == []
+
+
+#: Formulas that had another number, another sign of zero, or a number in place of NaN, beside infinities, zeros and large numbers.
+FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
+    "a second word beside a quotient by an infinity": lambda x, y: (1 / x - 1 / y) - ogive.sigmoid(x),
+    "zero by what may be zero": lambda x, y: (f.cos(x) - 1) / f.expm1(y),
+    "zero times infinity as a divisor": lambda x, y: 1 / (x * f.exp(y)),
+    "zero by a square next to nothing": lambda x, y: f.maximum(x, 0) / ((x / f.exp2(y)) * (x / f.exp2(y))),
+    "a zero of cancelled numbers": lambda x, y: (f.erfc(x) - f.exp(y)) * x,
+    "a zero of what has cancelled": lambda x, y: (1 / f.cosh(x) - ogive.grad(ogive.mish)(y)) * ogive.celu(x),
+    "a zero of what has underflowed": lambda x, y: ogive.grad(ogive.silu)(x) - ogive.silu(y),
+    "next to one, and less": lambda x, y: ogive.softsign(x) - ogive.silu(y),
+    "the larger one of zero and what has underflowed": lambda x, y: f.maximum(1 / (1 - x * x), 0 * y),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", FORMULAS)
+def test_formulas_of_two_operands(kind: str, name: str) -> None:
+    large, tiny = {"float16": (6e4, 6e-8), "float64": (2.5e268, 1e-200)}.get(kind, (3e38, 1e-30))
+    ends = (*ENDS, large, -large, tiny, 1e4)
+    pairs = list(zip(*itertools.product(ends, ends), strict=True))
+    assert differing(ogive.operator(FORMULAS[name]), kind, *pairs) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
-from math import factorial, isfinite
+from math import factorial, inf, isfinite
 from typing import cast
 
 from ogive import formula as f
@@ -238,5 +238,5 @@ def with_slopes(
 
 def _with_limits(operation: Operation, form: Term, x: Term) -> Term:
     """A form, and its limits at the infinities: those that a form only comes near to."""
-    below, above = (limit if limit and isfinite(limit) else None for limit in operation.at_infinities or (0, 0))
+    below, above = (limit if isfinite(limit) else None for limit in operation.at_infinities or (inf, inf))
     return at_infinities(form, x, below=below, above=above)

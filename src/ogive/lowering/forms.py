@@ -141,8 +141,8 @@ def _geglu_of_doubles(a: Term, b: Term) -> Term:
     bits.
     """
     near = f.maximum(a, -FAR)
-    far = near * 0.5 * f.exp(f.log_ndtr(near) + f.log_2) * b
-    return _beside_half(a, b, f.where(a < -37, far, _gelu_result(a) * b), a * SLOPE)
+    far = at_infinities(near * 0.5 * f.exp(f.log_ndtr(near) + f.log_2), a, below=-0.0)  # b may be infinite, too
+    return _beside_half(a, b, f.where(a < -37, far * b, _gelu_result(a) * b), a * SLOPE)
 
 
 def _geglu_by_tanh_result(a: Term, b: Term) -> Term:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
@@ -65,6 +66,9 @@ SIGNED_ZEROS = frozenset(
     {ops.MULTIPLY, ops.DIVIDE, ops.NEGATE, ops.SQUARE_ROOT, ops.TRUNCATE, ops.ROUND_EVEN, LARGER, SMALLER}
 )
 
+#: Operations that make zero of zeros, beside functions that are zero there.
+ZEROS_OF_ZEROS = frozenset({ops.ADD, ops.SUBTRACT, ops.NEGATE, ops.ABSOLUTE, ops.SELECT})
+
 #: Operations that make integers of integers.
 WHOLE_OF_WHOLE = frozenset({ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.NEGATE, ops.ABSOLUTE, ops.SELECT})
 
@@ -86,7 +90,7 @@ class TestedReals(RealLowering):
 
     __test__ = False  # to pytest this is no test
     m: Bounded
-    #: Whether zeros whose sign nobody knows are undecided. Rows and float64 do not look at them.
+    #: Whether zeros whose sign nobody knows are undecided. Rows do not look at them.
     follows_signs = True
     #: Second words that are next to nothing, and numbers next to zero: in no element type is that another number than zero.
     little = beside_zero = NEXT_TO_NOTHING
@@ -180,6 +184,8 @@ class TestedReals(RealLowering):
         m = self.m
         number = self._result(root)
         error = number.error
+        if self.follows_signs and not m.extended and error.absolute is not None:
+            error = replace(error, keeps_sign=either(error.keeps_sign, self._zero_by_operands(root)))
         single = m.single_of(number.high) if number.low is None else None
         if single is not None and error.is_exact:
             return single, error.doubt
@@ -320,26 +326,50 @@ class TestedReals(RealLowering):
         kept = self._keeps_sign(number, error)
         may_cancel = number.interval.low < 0 < number.interval.high and kept is not m.always
         if reach is not None and error.absolute is not None and may_cancel and not static and error.static:
-            # But where terms nearly cancel it may be more than the number, and decides the sign of its zero. In float64 a
-            # sum that is zero keeps its sign beside zeros among the operands, which make it: the repair takes longer.
+            # But where terms nearly cancel it may be more than the number, and decides the sign of its zero.
             # Where it has the sign of the exact number it loses no more than all of it: -40 exp(-3000) is -0.
             lost = m.number(error.static)
-            if not m.extended:
-                is_zero, of_zeros = (
-                    m.equal_(magnitude, m.number(0.0)),
-                    self._has_zeros() if self.follows_signs else None,
-                )
-                lost = m.select_(is_zero if of_zeros is None else both(is_zero, of_zeros), m.number(0.0), lost)
+            if not (m.extended or self.follows_signs):
+                lost = m.select_(m.equal_(magnitude, m.number(0.0)), m.number(0.0), lost)
             if kept is not None:
                 lost = m.select_(kept, m.number(0.0), lost)
             reach = m.add_(reach, lost)
         relative = m.number(error.relative + (ROUNDED_TWICE if m.extended else ROUNDED))
         return m.mul_(magnitude, relative) if reach is None else m.fma_(magnitude, relative, reach)
 
-    def _has_zeros(self) -> Expression | None:
-        """Where one of the operands is zero; None where no number depends on any."""
-        operands = [n for root, n in self.numbers.items() if root.operation is ops.INPUT]
-        return either(*(self.m.equal_(n.high, self.m.number(0.0)) for n in operands))
+    def _zero_by_operands(self, root: Expression) -> Expression | None:
+        """Where a number is exactly zero because operands are, so that it has the sign that IEEE 754 gives it; None for nowhere.
+
+        Arrays have many zeros, and enclosures take long.
+        """
+        found: dict[Expression, Expression | None] = {}
+        for current in walk(root, operands=_numbers_of):
+            found[current] = self._zero_by_numbers(current, [found[n] for n in _numbers_of(current)])
+        return found[root]
+
+    def _zero_by_numbers(self, root: Expression, are_zero: Sequence[Expression | None]) -> Expression | None:
+        """The same of a node, given where its operands are such zeros."""
+        m, operation = self.m, root.operation
+        if operation is ops.INPUT or operation is ops.CONSTANT:
+            number = self.number(root)
+            return m.equal_(number.high, m.number(0.0)) if number.interval.smallest_magnitude == 0 else None
+        if operation is ops.MULTIPLY or operation is ops.DIVIDE:
+            signed = [
+                either(m.keeps_sign(self.number(n), of_zeros=True), z)
+                for n, z in zip(root.operands, are_zero, strict=True)
+            ]
+            products = list(zip(are_zero, reversed(signed), strict=True))
+            return either(
+                *(
+                    both(z, s)
+                    for z, s in products[: 1 if operation is ops.DIVIDE else 2]
+                    if z is not None and s is not None
+                )
+            )
+        has_zero = operation.at_zero == 0 or operation in ZEROS_OF_ZEROS
+        if not has_zero or not are_zero or None in are_zero:
+            return None
+        return reduce(both, (z for z in are_zero if z is not None))
 
     def _keeps_sign(self, number: DoubleWord, error: Bound) -> Expression | None:
         return self.m.keeps_sign(number) if self.m.follows_exactness else error.keeps_sign
@@ -457,10 +487,15 @@ class TestedReals(RealLowering):
     def _number(self, root: Expression) -> DoubleWord:
         is_ratio = root.operation in (ops.MULTIPLY, ops.DIVIDE)
         number = self._perhaps_exact(root) if self.m.is_long and is_ratio else super()._number(root)
-        if root in self.of_zeros and (is_ratio or root.operation in (LARGER, SMALLER) or is_extreme(root)):
-            operands = (self.numbers[operand] for operand in root.operands[-2:])
-            number = self.m.doubted(number, self.m.zero_of_unknown_sign(root.operation, number, *operands))
-        return number
+        return self._with_sign_of_zero(root, number)
+
+    def _with_sign_of_zero(self, root: Expression, number: DoubleWord) -> DoubleWord:
+        """The number, in doubt where it is a zero whose sign nobody knows, and a result may have that."""
+        has_two = root.operation in (ops.MULTIPLY, ops.DIVIDE, LARGER, SMALLER) or is_extreme(root)
+        if root not in self.of_zeros or not has_two:
+            return number
+        operands = (self.numbers[operand] for operand in root.operands[-2:])
+        return self.m.doubted(number, self.m.zero_of_unknown_sign(root.operation, number, *operands))
 
     def _perhaps_exact(self, root: Expression) -> DoubleWord:
         """A product or quotient; if it is ``n x / d``, with whole numbers of few bits, as such a quotient.

@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import reduce
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import elementary_functions as functions
@@ -44,10 +43,9 @@ ARITHMETIC = frozenset({ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.DIVIDE, ops.SQU
 class TestedDoubles(TestedReals, UntestedElements):
     """Elements of float64: rounded as without a test, and tested by the bound of what was rounded."""
 
-    follows_signs = False
-
     def __init__(self, arithmetic: Bounded, inputs: tuple[ElementType, ...], parameters: Format) -> None:
         super().__init__(arithmetic, inputs, parameters)
+        self.follows_signs = self._splits_operands  # the first level looks at results alone (`_zero_without_sign`)
         self.small = 0.0
         """Results that are tested may have lost bits if they are smaller than this."""
 
@@ -86,7 +84,7 @@ class TestedDoubles(TestedReals, UntestedElements):
             return value, None
         number = self._with_bound(root)
         error = number.error
-        if root.operation in ARITHMETIC and self._splits_operands:
+        if root.operation in ARITHMETIC if self._splits_operands else _has_rule(root):
             value = m.single(number)
         if not error.is_known or error.doubt is m.always:
             return value, m.always  # no rule has a bound of it
@@ -143,16 +141,11 @@ class TestedDoubles(TestedReals, UntestedElements):
         return both(m.not_(m.equal_(value, value)), either(*(m.not_(m.equal_(x, x)) for x in operands)) or nowhere())
 
     def _zero_without_sign(self, root: Expression, number: DoubleWord, value: Expression) -> Expression | None:
-        """Where a result is zero and nobody knows its sign: both terms of a sum may have underflowed.
-
-        The zero that operands make which are all zero has the sign that IEEE 754 gives it; arrays have many of them.
-        """
+        """Where a result is zero and nobody knows its sign: both terms of a sum may have underflowed."""
         m, kept = self.m, self.m.keeps_sign(number, of_zeros=True)
-        operands = [n for n in self._operands(root) if self.inputs[n.attribute].is_float]
-        if kept is m.always or not operands:
+        if kept is m.always or not any(self.inputs[n.attribute].is_float for n in self._operands(root)):
             return None
-        are_zero = reduce(both, (m.equal_(self.number(n).high, m.number(0.0)) for n in operands))
-        return except_where(m.equal_(value, m.number(0.0)), either(kept, are_zero))
+        return except_where(m.equal_(value, m.number(0.0)), either(kept, self._zero_by_operands(root)))
 
     def _about(self, root: Expression, value: Expression) -> Expression:
         """A result before its rounding, of whose size more is known, or the result: how large one of them is, is the other."""
@@ -179,14 +172,14 @@ class TestedDoubles(TestedReals, UntestedElements):
     def _with_bound(self, root: Expression) -> DoubleWord:
         """The number of a root; that it overflows is no doubt of a result."""
         operation = root.operation
-        if operation.is_elementary and operation.lowering is not None and not operation.returns_operand:
+        if _has_rule(root):
             return bounded(operation, is_result=True)(self.m, *map(self.number, root.operands))
         if operation not in ARITHMETIC:
             return self.number(root)
         self.m.overflow_is_known = True
         number = self._operated(root)
         self.m.overflow_is_known = False
-        return number
+        return self._with_sign_of_zero(root, number)
 
     def _is_one_operation(self, root: Expression) -> bool:
         """Whether a result of float64 is one operation of IEEE 754 on exact numbers (`UntestedElements._finished`)."""
@@ -210,7 +203,7 @@ class TestedDoubles(TestedReals, UntestedElements):
 
     def _number(self, root: Expression) -> DoubleWord:
         if root.operation in ARITHMETIC and self._splits_operands:
-            return self._operated(root)
+            return self._with_sign_of_zero(root, self._operated(root))
         if root.operation == ops.CONSTANT and isinstance(root.attribute, Fraction) and self._splits_operands:
             return self._constant(root.attribute)
         number = super()._number(root)
@@ -289,6 +282,11 @@ def beside_zero(m: Bounded, near: DoubleWord, found: DoubleWord, where: Expressi
     near = replace(near, error=replace(error, relative=error.relative + LINEAR, exactly=m.is_zero(near)))
     found = replace(found, error=m.error_of_mantissa(replace(found, mantissa=found.stored)))
     return replace(m.select(is_tiny, near, found), interval=found.interval)
+
+
+def _has_rule(root: Expression) -> bool:
+    operation = root.operation
+    return operation.is_elementary and operation.lowering is not None and not operation.returns_operand
 
 
 def _is_certain(number: DoubleWord) -> bool:

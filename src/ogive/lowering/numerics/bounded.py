@@ -44,9 +44,6 @@ UNSEEN, MODERATE = 2.0**-900, 2.0**60
 #: More than what is lost of a sum beside the power of two of its larger term, and no subnormal number.
 LOST_BESIDE_ONE = 2.0**-1000
 
-#: Divisors that are not exact and are smaller may be zero: of an infinite operand.
-VANISHING = 2.0**-900
-
 #: Static bounds are sums of few terms of the first order: this covers those of the second, and their rounding.
 SLACK = 1 + 2.0**-20
 
@@ -297,25 +294,17 @@ class Bounded(Totals):
         return doubt
 
     def _is_unknown_zero_by_zero(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
-        """Whether a number that may be zero, or something else, is divided by zero: exp(-1/x) / x is."""
-        if max(a.interval.smallest_magnitude, b.interval.smallest_magnitude) > 0 or b.high.operation == ops.ROW_LENGTH:
+        """Whether a number that may be zero, or something else, is divided by zero: exp(-1/x) / x is, and (cos(x) - 1) / x."""
+        if a.error.is_relative or max(a.interval.smallest_magnitude, b.interval.smallest_magnitude) > 0:
+            return None
+        if b.high.operation == ops.ROW_LENGTH:
             return None
         is_zero = self.equal_(b.high, self.number(0.0))
         if not (self.extended or depends_on_elements(b.high)):  # it costs nothing, and the repair looks closer
             return is_zero
-        return both(self.less_equal_(self._magnitude(a), self._in_frame(a)), is_zero)
-
-    def _is_zero_by_vanishing(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
-        """Whether zero is divided by what may be exactly zero: an exponential is so of an infinite operand, and is clamped here.
-
-        Rows with infinities have rules of their own.
-        """
-        if not self.extended or self.follows_zeros or b.error.is_exact:
-            return None
-        if max(a.interval.smallest_magnitude, b.interval.smallest_magnitude) > 0:
-            return None
-        is_zero = self.equal_(a.high, self.number(0.0))
-        return both(is_zero, self.less_(self.abs_(self._unscaled_high(b)), self.number(VANISHING)))
+        reach = self._sum_of(a.error.absolute, self._in_frame(a) if a.error.static else None)
+        assert reach is not None
+        return except_where(both(self.less_equal_(self._magnitude(a), reach), is_zero), a.error.exactly)
 
     def divide(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         operands, b = (a, b), self._without_static_divisor(a, b)
@@ -329,13 +318,12 @@ class Bounded(Totals):
         unit = 0.0 if divides_by_power else self.unit if depends_on_elements(b.high) else 2 * self.unit
         relative = (x.relative + y.relative) * SLACK + unit
         static, absolute = 0.0, x.absolute
-        doubt = either(x.doubt, y.doubt, self._is_zero_by_vanishing(a, b))
+        doubt = either(x.doubt, y.doubt, self._is_unknown_zero_by_zero(a, b))
         zero = self.is_zero(b) if self.follows_exactness and x.is_relative else None
         if x.static:
             size = y.least if b.exponent is None else 0.0
             if size and x.static / size * SLACK <= self.next_to_nothing:
                 static += x.static / size * SLACK
-                doubt = either(doubt, self._is_unknown_zero_by_zero(a, b))
             elif self._is_unseen(x.static):
                 static += x.static * MODERATE
                 divisor = self.abs_(self._unscaled_high(b))
@@ -636,7 +624,7 @@ class Bounded(Totals):
 
     def compare(self, operation: Operation, a: DoubleWord, b: DoubleWord) -> Expression:
         truth = super().compare(operation, a, b)
-        a, b = self.renormalised(self.unscaled(a)), self.renormalised(self.unscaled(b))
+        a, b = self.compared(a, b)
         doubt = except_where(self._closeness(a, b), beyond_range.of_nan(a, b))
         if doubt is not None and self.is_long:
             is_larger, is_smaller = ties.order(self, a, b)
@@ -1089,14 +1077,15 @@ class Bounded(Totals):
         return a.high if a.exponent is None else self.scale_(a.high, a.exponent)
 
     def _without_static_divisor(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
-        """A divisor whose bound has no static part. Where it is exactly zero there is no doubt: the quotient is infinite."""
+        """A divisor whose bound has no static part. Where it is exactly zero that adds no doubt: the quotient is infinite."""
         divisor, zero = (
             self.without_static(b),
             self.is_zero(b) if self.follows_exactness and a.error.is_relative else None,
         )
         if divisor is b or zero is None:
             return divisor
-        return replace(divisor, error=replace(divisor.error, doubt=except_where(divisor.error.doubt, zero)))
+        doubt = either(b.error.doubt, except_where(divisor.error.doubt, zero))
+        return replace(divisor, error=replace(divisor.error, doubt=doubt))
 
     def _in_frame(self, a: DoubleWord) -> Expression:
         """The static part of a bound, without the exponent that is kept beside the number."""

@@ -557,8 +557,11 @@ class Arithmetic(Machine, Checked):
             rest = self.add_(rest, a.low)
         if b.low is not None:
             rest = self.fma_(minus, b.low, rest)
-        is_number = a.low_is_number and b.low_is_number and self.is_bounded(a.stored, b.stored, mantissa)
-        return DoubleWord(quotient, self.mul_(rest, reciprocal), exponent, interval, mantissa, is_number)
+        found = DoubleWord(quotient, self.mul_(rest, reciprocal), exponent, interval, mantissa)
+        if a.low_is_number and b.low_is_number and self.is_bounded(a.stored, b.stored, mantissa):
+            return found
+        # A rest beside an infinite divisor is NaN, and the quotient is zero: what is added to it may have a second word.
+        return replace(found, low=self.low_part(replace(found, low_is_number=False)))
 
     def square_root(self, a: DoubleWord) -> DoubleWord:
         if self.of_doubles and a.exponent is not None:
@@ -616,7 +619,7 @@ class Arithmetic(Machine, Checked):
 
     def compare(self, operation: Operation, a: DoubleWord, b: DoubleWord) -> Expression:
         """``less``, ``less_equal`` or ``equal`` of the numbers that are meant, not of their high parts."""
-        a, b = self.renormalised(self.unscaled(a)), self.renormalised(self.unscaled(b))
+        a, b = self.compared(a, b)
         on_high = self._on_singles(operation, a.high, b.high)
         if a.low is None and b.low is None:
             return on_high
@@ -625,6 +628,15 @@ class Arithmetic(Machine, Checked):
         if operation == ops.EQUAL:
             return tied
         return node(ops.OR, (self.less_(a.high, b.high), tied), None, Format.BIT)
+
+    def compared(self, a: DoubleWord, b: DoubleWord) -> tuple[DoubleWord, DoubleWord]:
+        """Numbers without exponents that compare as these do. Beside zero no power of two counts, and none makes zero of a number."""
+        zero = self.number(0.0)
+        a, b = (
+            self.mantissa(n) if other.high is zero and other.is_exact else self.unscaled(n)
+            for n, other in ((a, b), (b, a))
+        )
+        return self.renormalised(a), self.renormalised(b)
 
     @property
     def largest_whole(self) -> float:

@@ -740,8 +740,8 @@ def times_ramp(ramp: Ramp, m: FloatFloatArithmetic, x: FloatFloat) -> FloatFloat
     return FloatFloat(leading, on_grid, low=low, other_end=other, where=x.where)
 
 
-#: From here on ``x / (1 + x)`` is rounded to 1.
-NEXT_TO_ONE = 2.0**30
+#: From here on ``x / (1 + x)`` is 1, but for a share that is less than the inverse.
+NEXT_TO_ONE = 2.0**60
 
 
 def soft_sign(m: FloatFloatArithmetic, x: FloatFloat) -> FloatFloat:
@@ -751,7 +751,8 @@ def soft_sign(m: FloatFloatArithmetic, x: FloatFloat) -> FloatFloat:
     w = m.exactly(m.smaller_(m.number(NEXT_TO_ONE), m.abs_(x.high)), Interval(0.0, NEXT_TO_ONE))
     w = replace(w, may_be_zero=x.high)
     found = m.multiply(w, m.reciprocal(m.add(m.constant(1.0), w)))
-    return replace(found, turn=x.high, interval=Interval(0.0, 1.0), where=x.where)
+    relative = found.relative + 1 / NEXT_TO_ONE
+    return replace(found, turn=x.high, relative=relative, interval=Interval(0.0, 1.0), where=x.where)
 
 
 def slope_of_gate(table: Piecewise, m: FloatFloatArithmetic, x: FloatFloat) -> FloatFloat:

@@ -115,6 +115,8 @@ def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., D
                 limits = (math.inf, math.inf) if function.saturates else function.limits
                 function = replace(function, limits=limits, nothing_beyond=None)
             made = of_one(m, function, own, result, operands[0])
+            if m.extended and not (m.knows_infinities or is_result) and function.zero_at is not None:
+                made = _zero_at(m, function.zero_at, operands[0], made)
         return made if is_result else m.finished(made, made.error)
 
     return with_bound
@@ -267,13 +269,11 @@ def _no_logarithm(m: Bounded, operand: DoubleWord) -> Expression | None:
 def _is_limit(m: Bounded, function: Function, u: DoubleWord, result: DoubleWord) -> Expression | None:
     """The condition that the result is the function's finite limit at an infinity, which the operand is, or has become."""
     is_known = m.knows_infinities or ties.exactness(u) is not None
-    if (
-        not any(map(math.isfinite, function.ends))
-        or not is_known
-        or u.interval.within(-sys.float_info.max, sys.float_info.max)
-    ):
+    if not is_known or u.interval.within(-sys.float_info.max, sys.float_info.max):
         return None
-    return both(m.equal_(m.abs_(u.high), m.number(math.inf)), m.is_finite_(result.high))
+    ends = zip((-math.inf, math.inf), function.ends, strict=True)
+    is_end = either(*(m.equal_(u.high, m.number(end)) for end, limit in ends if math.isfinite(limit)))
+    return None if is_end is None else both(is_end, m.is_finite_(result.high))
 
 
 def _where_infinite(m: Bounded, operand: DoubleWord, u: DoubleWord) -> Expression:
@@ -551,6 +551,17 @@ def _beside_one(m: Bounded, x: DoubleWord, y: DoubleWord) -> Beyond | None:
     above = either(both(larger, positive), both(smaller, negative))
     below = either(both(larger, negative), both(smaller, positive))
     return Beyond(one, zero, above, below)
+
+
+def _zero_at(m: Bounded, end: float, operand: DoubleWord, a: DoubleWord) -> DoubleWord:
+    """The number, which is zero of an infinite operand: a quotient of two such numbers is NaN, and so is the product with an infinity.
+
+    Rules move operands to where the result is next to nothing.
+    """
+    is_end, zero = m.equal_(m.unscaled(operand).high, m.number(end)), m.number(0.0)
+    high, low = (None if part is None else m.select_(is_end, zero, part) for part in (a.high, a.low))
+    assert high is not None
+    return replace(a, high=high, low=low)
 
 
 def _zero_where(m: Bounded, where: Expression, a: DoubleWord) -> DoubleWord:
