@@ -102,6 +102,12 @@ FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
     "a zero of what has cancelled": lambda x, y: (1 / f.cosh(x) - ogive.grad(ogive.mish)(y)) * ogive.celu(x),
     "a zero of what has underflowed": lambda x, y: ogive.grad(ogive.silu)(x) - ogive.silu(y),
     "next to one, and less": lambda x, y: ogive.softsign(x) - ogive.silu(y),
+    "a product that overflows beside a function of 0 x": lambda x, y: ogive.silu(x, alpha=0) + x * x - 0 * y,
+    "zero less what has underflowed": lambda x, y: f.minimum(x, 0) - f.exp(f.absolute(y) * -0.5),
+    "minus zero times what is positive": lambda x, y: (
+        ogive.parametric_softplus(x, alpha=-0.0, beta=0.001) + -0.0 * f.absolute(y)
+    ),
+    "half of a sum of opposite numbers": lambda x, y: ogive.squareplus(x, b=-0.0) + -0.0 * f.absolute(y),
     "the larger one of zero and what has underflowed": lambda x, y: f.maximum(1 / (1 - x * x), 0 * y),
 }
 

@@ -510,7 +510,7 @@ class _FloatFloatBranch:
             for n in arguments
             if n.operation in (ops.MULTIPLY, ops.DIVIDE)
             for x, w in (n.operands, n.operands[::-1])
-            if x.operation is ops.INPUT and w.operation in (ops.PARAMETER, ops.CONSTANT)
+            if x.operation is ops.INPUT and _is_moderate(n, w)
         }
         fixed = {n for n, x in scaled.items() if uses[x] > 1}
         self.moved = {
@@ -594,6 +594,16 @@ class _FloatFloatBranch:
         reaches_all = root.operands[0] in self.moved
         argument = m.as_operand(self.numbers[root.operands[0]])
         return FUNCTIONS_IN_PAIRS[root.operation.name](m, argument, is_result=is_result, reaches_all=reaches_all)
+
+
+def _is_moderate(root: Expression, w: Expression) -> bool:
+    """Whether a product with w, or a quotient by it, is less than FARTHEST times smaller than the other operand."""
+    if root.operation is ops.DIVIDE and root.operands[0] is w:
+        return False
+    if w.operation is ops.CONSTANT:
+        size = abs(w.attribute)
+        return bool(size <= FARTHEST if root.operation is ops.DIVIDE else size >= 1 / FARTHEST)
+    return w.operation is ops.PARAMETER  # others are undecided
 
 
 def single_operand(leaf: Expression, types: tuple[ElementType, ...]) -> Expression:

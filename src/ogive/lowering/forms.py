@@ -196,7 +196,7 @@ def _parametric_softplus_inside(x: Term, alpha: Term, beta: Term) -> Term:
 
 def _parametric_softplus_result(x: Term, alpha: Term, beta: Term) -> Term:
     u = beta * x
-    rises = f.where(u > 0, alpha * beta * x, 0) + alpha * f.log1p(_tail(u))
+    rises = f.where(u > 0, alpha * beta * x, -0.0) + alpha * f.log1p(_tail(u))
     return f.where(u < -80, alpha * _tail(u), rises)
 
 
@@ -291,7 +291,7 @@ def _squareplus(x: Term, b: Term) -> Term:
 
 def _squareplus_inside(x: Term, b: Term) -> Term:
     length = f.hypot(x, f.square_root(b))
-    return f.where(x < 0, b * 0.25 / (length * 0.5 - x * 0.5), x * 0.5 + length * 0.5)
+    return f.where(x < 0, (b + 0) * 0.25 / (length * 0.5 - x * 0.5), x * 0.5 + length * 0.5)  # b may be -0
 
 
 def _logit(x: Term) -> Term:

@@ -160,8 +160,13 @@ class SingleReals(TestedReals):
             number = self.result(current)
             if is_extreme(current) and not any(n.operation is ops.CONSTANT for n in current.operands[1:]):
                 return False  # of 0 and of what is nearly that the wrong one may be chosen: which has another sign?
-            if current.operation != ops.SELECT and number.error.static and m.keeps_sign(number) is not m.always:
+            if current.operation == ops.SELECT or not number.error.static:
+                continue
+            if m.keeps_sign(number) is not m.always:
                 return False
+            is_sum = current.operation in (ops.ADD, ops.SUBTRACT) and not _has_negative_zero(current.operands[0])
+            if is_sum and number.interval.high <= 0:
+                return False  # 0 - 0 is 0: what is next to nothing here may be nothing of an infinite operand
         return True
 
     def _is_between_ties(self, number: DoubleWord, error: Bound, storage: Format) -> Expression:
@@ -176,3 +181,9 @@ class SingleReals(TestedReals):
         if storage is Format.BF16:
             return m.not_(have_same_halves(*(moved_by_half(end, 0) for end in ends)))
         return m.not_(are_same(*(in_format(end, storage) for end in ends)))
+
+
+def _has_negative_zero(root: Expression) -> bool:
+    """Whether a number is -0, or the smaller one of that and another: -0 - 0 is -0."""
+    limits = [n.attribute for n in (root, *root.operands) if n.operation is ops.CONSTANT]
+    return any(limit == 0 and math.copysign(1, limit) < 0 for limit in limits)

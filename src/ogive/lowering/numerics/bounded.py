@@ -112,6 +112,10 @@ class Bounded(Totals):
                 for part, share in ((a, first), (b, second)):
                     absolute = self._plus(absolute, self._magnitude(part), share)
         keeps_sign = self._both_keep_signs(a, b) if same_sign else self._keeps_sign_of_sum(a, b)
+        if (
+            keeps_sign is not None and max(a.interval.high, b.interval.high) <= 0
+        ):  # 0 and an underflowed number make 0, not -0
+            keeps_sign = both(keeps_sign, self.not_(self._differ_in_sign(a, b)))
         doubt, exactly = either(x.doubt, y.doubt), self._exactly_added(a, b)
         beyond = ties.of_sum(self, a, b) if self.extended else None
         error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly, beyond)
@@ -928,12 +932,15 @@ class Bounded(Totals):
                 if limit is self.number(-0.0) and result.interval.high <= 0:
                     return None
         a, b = self.unscaled(a), self.unscaled(b)
-        bits = node(ops.EXCLUSIVE_OR, (self.bits_(a.high), self.bits_(b.high)), None, self.integer)
-        found = node(ops.LESS, (bits, self.whole(0)), None, Format.BIT)
+        found = self._differ_in_sign(a, b)
         for n in (a, b):
             total = self.total(n)
             found = both(found, self.less_equal_(self._magnitude(n), self.number(0.0) if total is None else total))
         return found
+
+    def _differ_in_sign(self, a: DoubleWord, b: DoubleWord) -> Expression:
+        bits = node(ops.EXCLUSIVE_OR, (self.bits_(a.high), self.bits_(b.high)), None, self.integer)
+        return node(ops.LESS, (bits, self.whole(0)), None, Format.BIT)
 
     def _both_keep_signs(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         first, second = self.keeps_sign(a), self.keeps_sign(b)
