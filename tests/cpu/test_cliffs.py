@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+import ogive
 from benchmarks.cliffs import functions
 from ogive.cli.deciding_levels import drawn, numbers_of, signature_of
+from ogive.engine.computation import kernel_of
 
 FUNCTIONS = functions()
 COUNT = 2048
@@ -92,3 +94,32 @@ def test_what_once_was_a_cliff_is_none(kind, dtype, asked):
 @pytest.mark.parametrize("kind", ONCE_IN_FLOAT64)
 def test_what_once_was_a_cliff_of_float64_is_none(kind, asked):
     check(*ONCE_IN_FLOAT64[kind], "float64", asked)
+
+
+#: Operators and derivatives whose zeros have the signs of their operands' zeros: of arrays with many zeros none asks for a repair.
+ZEROS = {
+    "gelu": ogive.gelu,
+    "derf": ogive.derf,
+    "atan2": ogive.atan2,
+    "vjp(serf)": ogive.vjp(ogive.serf),
+    "vjp(squareplus)": ogive.vjp(ogive.squareplus),
+    "vjp(quick_gelu)": ogive.vjp(ogive.quick_gelu),
+    "vjp(snake)": ogive.vjp(ogive.snake),
+}
+
+
+#: Products with zero that are repaired in float64: slower by a few times, and no cliff.
+REPAIRED = {("vjp(quick_gelu)", "float64"), ("vjp(snake)", "float64")}
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), [(n, d) for n in ZEROS for d in ("float32", "float64") if (n, d) not in REPAIRED]
+)
+def test_zeros_ask_for_no_repair(name, dtype):
+    op = ZEROS[name]
+    signature = next(s for s in op.signatures if {t.name for t in s.inputs} == {dtype})
+    kernel = kernel_of(op.computation(signature))
+    before = kernel.counts
+    found = op(*(np.zeros(COUNT, dtype) for _ in signature.inputs))
+    assert not np.any(found)
+    assert kernel.counts[2] == before[2]

@@ -14,7 +14,7 @@ from functools import reduce
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
-from ogive.graph.elementary_functions import LARGER, SMALLER
+from ogive.graph.elementary_functions import ATAN2, LARGER, SMALLER
 from ogive.graph.expression import STORAGE, Expression, Format, in_format, is_extreme, node, walk
 from ogive.lowering.fold import fewer_conversions
 from ogive.lowering.numerics.bound import Beyond, Bound
@@ -67,7 +67,7 @@ SIGNED_ZEROS = frozenset(
 )
 
 #: Operations that make zero of zeros, beside functions that are zero there.
-ZEROS_OF_ZEROS = frozenset({ops.ADD, ops.SUBTRACT, ops.NEGATE, ops.ABSOLUTE, ops.SELECT})
+ZEROS_OF_ZEROS = frozenset({ops.ADD, ops.SUBTRACT, ops.NEGATE, ops.ABSOLUTE, ATAN2})
 
 #: Operations that make integers of integers.
 WHOLE_OF_WHOLE = frozenset({ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.NEGATE, ops.ABSOLUTE, ops.SELECT})
@@ -348,24 +348,25 @@ class TestedReals(RealLowering):
         return found[root]
 
     def _zero_by_numbers(self, root: Expression, are_zero: Sequence[Expression | None]) -> Expression | None:
-        """The same of a node, given where its operands are such zeros."""
+        """The same of a node, given where its operands are such zeros. Where signs are followed, a factor of none is in doubt."""
         m, operation = self.m, root.operation
-        if operation is ops.INPUT or operation is ops.CONSTANT:
+        if operation in (ops.INPUT, ops.PARAMETER, ops.CONSTANT):
             number = self.number(root)
             return m.equal_(number.high, m.number(0.0)) if number.interval.smallest_magnitude == 0 else None
+        if operation is ops.SELECT:
+            truth, (of_first, of_second) = self.truth(root.operands[0]), are_zero
+            first = None if of_first is None else both(truth, of_first)
+            return either(first, None if of_second is None else both(m.not_(truth), of_second))
         if operation is ops.MULTIPLY or operation is ops.DIVIDE:
-            signed = [
-                either(m.keeps_sign(self.number(n), of_zeros=True), z)
-                for n, z in zip(root.operands, are_zero, strict=True)
-            ]
-            products = list(zip(are_zero, reversed(signed), strict=True))
-            return either(
-                *(
-                    both(z, s)
-                    for z, s in products[: 1 if operation is ops.DIVIDE else 2]
-                    if z is not None and s is not None
-                )
-            )
+            factors = list(zip(root.operands, are_zero, strict=True))
+            found = None
+            for (_, zero), (other, of_other) in zip(
+                factors[: 1 if operation is ops.DIVIDE else 2], factors[::-1], strict=False
+            ):
+                has_sign = m.always if self.follows_signs else either(m.keeps_sign(self.number(other)), of_other)
+                if zero is not None and has_sign is not None:
+                    found = either(found, both(zero, has_sign))
+            return found
         has_zero = operation.at_zero == 0 or operation in ZEROS_OF_ZEROS
         if not has_zero or not are_zero or None in are_zero:
             return None
