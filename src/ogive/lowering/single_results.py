@@ -21,7 +21,7 @@ from ogive.lowering.numerics.elementary.single_functions import single_rule
 from ogive.lowering.numerics.rounded_results import are_same, have_same_halves, is_near_tie, moved_by_half, upper_half
 from ogive.lowering.numerics.single import NoSingle, SingleBounded
 from ogive.lowering.numerics.truths import either, except_where
-from ogive.lowering.tested import TestedReals
+from ogive.lowering.tested import TestedReals, has_rule
 
 __all__ = ["single_results"]
 
@@ -99,7 +99,7 @@ class SingleReals(TestedReals):
     def result(self, root: Expression) -> DoubleWord:
         """The number of a root: beyond float32 it is beyond 16 bits, too."""
         operation = root.operation
-        if operation.is_elementary and operation.lowering is not None and not operation.returns_operand:
+        if has_rule(operation):
             return single_rule(self.m, operation, self.number(root.operands[0]), is_result=True)
         return self.number(root)
 

@@ -15,7 +15,7 @@ from functools import reduce
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
 from ogive.graph.elementary_functions import ATAN2, LARGER, SMALLER
-from ogive.graph.expression import STORAGE, Expression, Format, in_format, is_extreme, node, walk
+from ogive.graph.expression import STORAGE, Expression, Format, Operation, in_format, is_extreme, node, walk
 from ogive.lowering.fold import fewer_conversions
 from ogive.lowering.numerics.bound import Beyond, Bound
 from ogive.lowering.numerics.bounded import Bounded
@@ -35,7 +35,7 @@ from ogive.lowering.numerics.rounded_results import (
 from ogive.lowering.numerics.truths import both, either, except_where
 from ogive.lowering.real_lowering import RealLowering
 
-__all__ = ["TestedReals", "agree", "differ"]
+__all__ = ["TestedReals", "agree", "differ", "has_rule"]
 
 #: Numbers of float64 are rounded to float32 before they become 16 bits: the relative error of that, and more, and the
 #: absolute one where float32 is subnormal.
@@ -83,6 +83,11 @@ def _of_signed_zero(current: Expression) -> Sequence[Expression]:
         return current.operands[1:]
     has_sign = current.operation in SIGNED_ZEROS or current.operation.is_linear_at_zero
     return current.operands if has_sign else ()
+
+
+def has_rule(operation: Operation) -> bool:
+    """Whether an operation is a function that an arithmetic computes, and none that may return its operand."""
+    return operation.is_elementary and operation.lowering is not None and not operation.returns_operand
 
 
 class TestedReals(RealLowering):
@@ -184,7 +189,7 @@ class TestedReals(RealLowering):
         m = self.m
         number = self._result(root)
         error = number.error
-        if self.follows_signs and not m.extended and error.absolute is not None:
+        if self.follows_signs and not m.extended and error.static and error.absolute is not None:
             error = replace(error, keeps_sign=either(error.keeps_sign, self._zero_by_operands(root)))
         single = m.single_of(number.high) if number.low is None else None
         if single is not None and error.is_exact:
@@ -237,7 +242,7 @@ class TestedReals(RealLowering):
         """The number of a root. A number that float64 cannot hold is no doubt here: it is infinite in the result's format too."""
         m, operation = self.m, root.operation
         number = self.number(root)
-        if operation.is_elementary and operation.lowering is not None and not operation.returns_operand:
+        if has_rule(operation):
             number = bounded(operation, is_result=True)(m, *map(self.number, root.operands))
         number = m.unscaled_result(self._perhaps_vast(number))
         if number.low is None or number.error.largest < m.safe or not number.error.is_known:
@@ -348,7 +353,7 @@ class TestedReals(RealLowering):
         return found[root]
 
     def _zero_by_numbers(self, root: Expression, are_zero: Sequence[Expression | None]) -> Expression | None:
-        """The same of a node, given where its operands are such zeros. Where signs are followed, a factor of none is in doubt."""
+        """The same of a node, given where its operands are such zeros."""
         m, operation = self.m, root.operation
         if operation in (ops.INPUT, ops.PARAMETER, ops.CONSTANT):
             number = self.number(root)
@@ -358,19 +363,22 @@ class TestedReals(RealLowering):
             first = None if of_first is None else both(truth, of_first)
             return either(first, None if of_second is None else both(m.not_(truth), of_second))
         if operation is ops.MULTIPLY or operation is ops.DIVIDE:
-            factors = list(zip(root.operands, are_zero, strict=True))
-            found = None
-            for (_, zero), (other, of_other) in zip(
-                factors[: 1 if operation is ops.DIVIDE else 2], factors[::-1], strict=False
-            ):
-                has_sign = m.always if self.follows_signs else either(m.keeps_sign(self.number(other)), of_other)
-                if zero is not None and has_sign is not None:
-                    found = either(found, both(zero, has_sign))
-            return found
+            (a, b), (of_a, of_b) = root.operands, are_zero
+            found = self._zero_beside(of_a, b, of_b)
+            return found if operation is ops.DIVIDE else either(found, self._zero_beside(of_b, a, of_a))
         has_zero = operation.at_zero == 0 or operation in ZEROS_OF_ZEROS
         if not has_zero or not are_zero or None in are_zero:
             return None
         return reduce(both, (z for z in are_zero if z is not None))
+
+    def _zero_beside(
+        self, is_zero: Expression | None, other: Expression, other_is_zero: Expression | None
+    ) -> Expression | None:
+        """Where a factor is such a zero, and the other one has a known sign. Where signs are followed, the product is in doubt else."""
+        if is_zero is None or self.follows_signs:
+            return is_zero
+        has_sign = either(self.m.keeps_sign(self.number(other)), other_is_zero)
+        return None if has_sign is None else both(is_zero, has_sign)
 
     def _keeps_sign(self, number: DoubleWord, error: Bound) -> Expression | None:
         return self.m.keeps_sign(number) if self.m.follows_exactness else error.keeps_sign

@@ -22,7 +22,7 @@ from ogive.lowering.numerics.elementary.propagation import bounded, rule_of
 from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.rounded_results import to_subnormal
 from ogive.lowering.numerics.truths import both, either, except_where, nowhere
-from ogive.lowering.tested import ROUNDED_TWICE, TestedReals
+from ogive.lowering.tested import ROUNDED_TWICE, TestedReals, has_rule
 from ogive.lowering.untested_elements import UntestedElements
 
 __all__ = ["TestedDoubles", "beside_zero"]
@@ -84,7 +84,7 @@ class TestedDoubles(TestedReals, UntestedElements):
             return value, None
         number = self._with_bound(root)
         error = number.error
-        if root.operation in ARITHMETIC if self._splits_operands else _has_rule(root):
+        if root.operation in ARITHMETIC if self._splits_operands else has_rule(root.operation):
             value = m.single(number)
         if not error.is_known or error.doubt is m.always:
             return value, m.always  # no rule has a bound of it
@@ -172,7 +172,7 @@ class TestedDoubles(TestedReals, UntestedElements):
     def _with_bound(self, root: Expression) -> DoubleWord:
         """The number of a root; that it overflows is no doubt of a result."""
         operation = root.operation
-        if _has_rule(root):
+        if has_rule(root.operation):
             return bounded(operation, is_result=True)(self.m, *map(self.number, root.operands))
         if operation not in ARITHMETIC:
             return self.number(root)
@@ -282,11 +282,6 @@ def beside_zero(m: Bounded, near: DoubleWord, found: DoubleWord, where: Expressi
     near = replace(near, error=replace(error, relative=error.relative + LINEAR, exactly=m.is_zero(near)))
     found = replace(found, error=m.error_of_mantissa(replace(found, mantissa=found.stored)))
     return replace(m.select(is_tiny, near, found), interval=found.interval)
-
-
-def _has_rule(root: Expression) -> bool:
-    operation = root.operation
-    return operation.is_elementary and operation.lowering is not None and not operation.returns_operand
 
 
 def _is_certain(number: DoubleWord) -> bool:

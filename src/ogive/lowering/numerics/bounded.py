@@ -112,9 +112,8 @@ class Bounded(Totals):
                 for part, share in ((a, first), (b, second)):
                     absolute = self._plus(absolute, self._magnitude(part), share)
         keeps_sign = self._both_keep_signs(a, b) if same_sign else self._keeps_sign_of_sum(a, b)
-        if (
-            keeps_sign is not None and max(a.interval.high, b.interval.high) <= 0
-        ):  # 0 and an underflowed number make 0, not -0
+        # 0 and a negative number that has underflowed make 0, and the exact sum is -0.
+        if keeps_sign is not None and max(a.interval.high, b.interval.high) <= 0:
             keeps_sign = both(keeps_sign, self.not_(self._differ_in_sign(a, b)))
         doubt, exactly = either(x.doubt, y.doubt), self._exactly_added(a, b)
         beyond = ties.of_sum(self, a, b) if self.extended else None
