@@ -19,7 +19,7 @@ import numpy as np
 
 from ogive.common.dtypes import FLOAT_FORMATS, ElementType
 
-__all__ = ["converted", "is_of_ml_dtypes", "rounded_once", "rounds_twice", "saturated", "stored"]
+__all__ = ["converted", "is_of_ml_dtypes", "rounded_once", "rounds_twice", "saturated", "stored", "to_odd"]
 
 
 def is_of_ml_dtypes(dtype: np.dtype) -> bool:
@@ -70,6 +70,14 @@ def stored(values: np.ndarray, kind: ElementType, *, saturate: bool = True) -> n
     if saturate and kind.is_float and kind.bits == 8:
         values = saturated(values, FLOAT_FORMATS[kind.name].largest)
     return converted(values, kind.numpy)
+
+
+def to_odd(high: np.ndarray, low: np.ndarray) -> np.ndarray:
+    """``high + low`` as a float64 that rounds to every shorter type as the sum does: its last bit is set if it is inexact."""
+    bits = high.view(np.int64)
+    is_even_and_inexact = (low != 0) & (bits & 1 == 0) & np.isfinite(high)
+    towards = np.where(low > 0, np.inf, -np.inf)
+    return np.where(is_even_and_inexact, np.nextafter(high, towards), high)
 
 
 def _rounded_to_odd(array: np.ndarray) -> np.ndarray:

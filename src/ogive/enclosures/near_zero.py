@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ogive.common.conversion import converted
+from ogive.common.conversion import converted, to_odd
 from ogive.common.dtypes import ElementType
 from ogive.differentiation.algebra import substituted
 from ogive.differentiation.tangents import tangents
@@ -117,7 +117,7 @@ class Leading(NamedTuple):
             part, more = np.frexp(factor)
             total, exponent = _times(total, part), exponent + more
         high, low = total
-        lows = (_to_odd(*_two_sum(low, high * end)) for end in (share - reach, share + reach))
+        lows = (to_odd(*_two_sum(low, high * end)) for end in (share - reach, share + reach))
         return [(*_two_sum(high, rest), exponent) for rest in lows]
 
 
@@ -126,12 +126,6 @@ def _two_sum(a: np.ndarray, b: np.ndarray) -> Pair:
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
-
-
-def _to_odd(high: np.ndarray, low: np.ndarray) -> np.ndarray:
-    """The sum of two words rounded to odd: rounded again to at least two bits fewer it is as good as rounded once."""
-    is_even = high.view(np.int64) & 1 == 0
-    return np.where(is_even & (low != 0), np.nextafter(high, np.where(low > 0, np.inf, -np.inf)), high)
 
 
 def _split(a: np.ndarray) -> Pair:
@@ -157,7 +151,7 @@ def _times(a: Pair, b: np.ndarray) -> Pair:
 def _rounded(high: np.ndarray, low: np.ndarray, exponent: np.ndarray, kind: Any) -> np.ndarray:
     """A sum of two words, the second no more than half of a unit of the first, times a power of two, rounded once."""
     if np.dtype(kind) != np.float64:
-        return np.asarray(converted(np.ldexp(_to_odd(high, low), exponent), kind))
+        return np.asarray(converted(np.ldexp(to_odd(high, low), exponent), kind))
     found = np.ldexp(high, exponent)
     # A subnormal number loses more bits: a tie there is decided by the second word.
     with np.errstate(all="ignore"):

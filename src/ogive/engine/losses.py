@@ -15,11 +15,11 @@ from functools import cache
 
 import numpy as np
 
-from ogive.common.conversion import converted
+from ogive.common.conversion import converted, to_odd
 from ogive.common.dtypes import ElementType, element_type
 from ogive.engine.computation import make_ufunc
 from ogive.engine.rows import RowWords
-from ogive.engine.running import rounded_to, to_odd, two_product, two_sum
+from ogive.engine.running import rounded_to, two_product, two_sum
 from ogive.graph.expression import Term
 
 __all__ = ["Losses", "cross_entropy", "negative_log_likelihood"]

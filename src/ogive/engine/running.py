@@ -17,10 +17,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from ogive.common.conversion import to_odd
 from ogive.common.dtypes import ElementType, element_type, element_type_of
 from ogive.engine.computation import cast, make_ufunc
 
-__all__ = ["rounded_to", "running_product", "running_sum", "to_odd", "two_product", "two_sum"]
+__all__ = ["rounded_to", "running_product", "running_sum", "two_product", "two_sum"]
 
 
 def running_sum(data: np.ndarray, axis: int, *, exclusive: bool, reverse: bool) -> np.ndarray:
@@ -146,14 +147,6 @@ def _distilled(parts: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     for part in reversed(parts[1:]):
         left = np.where(part != 0, part, left)
     return parts[0], left
-
-
-def to_odd(high: np.ndarray, low: np.ndarray) -> np.ndarray:
-    """``high + low`` as a float64 that rounds to every shorter type as the sum does: its last bit is set if it is inexact."""
-    bits = high.view(np.int64)
-    is_even_and_inexact = (low != 0) & (bits & 1 == 0) & np.isfinite(high)
-    towards = np.where(low > 0, np.inf, -np.inf)
-    return np.where(is_even_and_inexact, np.nextafter(high, towards), high)
 
 
 def rounded_to(kind: ElementType, array: np.ndarray) -> np.ndarray:
