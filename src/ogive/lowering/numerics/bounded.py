@@ -41,6 +41,9 @@ TRUTHS_OF_TRUTHS = frozenset({ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT})
 #: which size a factor makes no more of it than that.
 UNSEEN, MODERATE = 2.0**-900, 2.0**60
 
+#: Exponents beyond -1 times this are those of nearly all numbers: with it a bound that is this small is next to nothing, too.
+NEAR, TINY = 900.0, 2.0**-1000
+
 #: More than what is lost of a sum beside the power of two of its larger term, and no subnormal number.
 LOST_BESIDE_ONE = 2.0**-1000
 
@@ -321,7 +324,8 @@ class Bounded(Totals):
         unit = 0.0 if divides_by_power else self.unit if depends_on_elements(b.high) else 2 * self.unit
         relative = (x.relative + y.relative) * SLACK + unit
         static, absolute = 0.0, x.absolute
-        doubt = either(x.doubt, y.doubt, self._is_unknown_zero_by_zero(a, b))
+        doubt = either(x.doubt, y.doubt)
+        of_divisor = self._is_unknown_zero_by_zero(a, b)
         zero = self.is_zero(b) if self.follows_exactness and x.is_relative else None
         if x.static:
             size = y.least if b.exponent is None else 0.0
@@ -330,9 +334,10 @@ class Bounded(Totals):
             elif self._is_unseen(x.static):
                 static += x.static * MODERATE
                 divisor = self.abs_(self._unscaled_high(b))
-                doubt = either(doubt, self.less_(divisor, self.number(1 / MODERATE)))
+                of_divisor = self.less_(divisor, self.number(1 / MODERATE))
             else:
                 absolute = self._sum_of(absolute, self._in_frame(a))
+        doubt = either(doubt, of_divisor)
         if y.absolute is not None:
             absolute = self._plus(absolute, self._magnitude(result), y.absolute)
             uncertain = self.not_less(self.mul_(y.absolute, self.number(2.0**10)), self._magnitude(b))
@@ -881,15 +886,31 @@ class Bounded(Totals):
             is_negative = node(ops.LESS, (self.bits_(a.high), self.whole(0)), None, Format.BIT)
             return either(found, is_negative if a.interval.high <= 0 else self.not_(is_negative))
         if self.extended and (a.exponent is None or self.of_doubles) and a.error.is_known and not of_zeros:
-            total = self.total(a if a.exponent is None else self.mantissa(a))
+            is_near, frame = self._near_frame(a)
+            total = self.total(frame)
             if total is not None:
                 size = self.abs_(a.high)
                 if self.of_doubles:  # asked of zeros in the first level, where twice a subnormal bound takes an assist
                     is_small = self.less_(total, self.mul_(size, self.number(0.5)))
                 else:
                     is_small = self.less_(self.mul_(total, self.number(2.0)), size)
-                found = either(found, is_small)
+                found = either(found, is_small if is_near is None else both(is_near, is_small))
         return found
+
+    def _near_frame(self, a: DoubleWord) -> tuple[Expression | None, DoubleWord]:
+        """A number without its exponent, and the condition that its bound holds; None for always.
+
+        The static part is a subnormal number: the first level of float64 multiplies no power of two to it, which takes an assist.
+        """
+        if a.exponent is None or not (self.of_doubles and not self.is_long and 0 < a.error.static <= TINY):
+            return None, self.mantissa(a)
+        frame = self.mantissa(replace(a, error=replace(a.error, static=0.0)))
+        error = replace(frame.error, static=a.error.static * 2.0**NEAR)
+        return self.less_(self.number(-NEAR), a.exponent), replace(frame, error=error)
+
+    def without_power(self, a: DoubleWord) -> DoubleWord:
+        is_near, frame = self._near_frame(a)
+        return frame if is_near is None else self.doubted(frame, self.not_(is_near))
 
     def zero_of_unknown_sign(
         self, operation: Operation, result: DoubleWord, a: DoubleWord, b: DoubleWord

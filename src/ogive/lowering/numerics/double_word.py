@@ -254,6 +254,10 @@ class Arithmetic(Machine, Checked):
             return a
         return replace(a, exponent=None, interval=a.mantissa, error=self.error_of_mantissa(a))
 
+    def without_power(self, a: DoubleWord) -> DoubleWord:
+        """The same, to be compared with zero."""
+        return self.mantissa(a)
+
     def error_of_mantissa(self, a: DoubleWord) -> Bound:
         """The bound of that."""
         return a.error
@@ -633,7 +637,7 @@ class Arithmetic(Machine, Checked):
         """Numbers without exponents that compare as these do. Beside zero no power of two counts, and none makes zero of a number."""
         zero = self.number(0.0)
         a, b = (
-            self.mantissa(n) if other.high is zero and other.is_exact else self.unscaled(n)
+            self.without_power(n) if other.high is zero and other.is_exact else self.unscaled(n)
             for n, other in ((a, b), (b, a))
         )
         return self.renormalised(a), self.renormalised(b)
