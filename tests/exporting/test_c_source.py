@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import ogive
+from ogive import formula as f
 from ogive.backends.c_like import ROWS
 from ogive.backends.instructions import ROWS as ROWS_OF_LLVM
 from ogive.catalog import OPERATORS
@@ -123,6 +124,38 @@ def test_own_formulas_gradients_and_bound_operators(tmp_path):
     found = compiled_and_run(COMPILERS["gcc"], tmp_path, "some")
     assert found == [[name, f"{digest:016x}"] for name, digest in exported.digests.items()]
     assert len(found) == 4
+
+
+@pytest.mark.matrix("compiler", share=8, pool="exports")
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "aarch64"])
+def test_a_chosen_zero_keeps_its_sign(compiler, tmp_path):
+    """LLVM 14 and 15 make x <= 0 ? -0 : x of x < 0 ? -0 : x, which is -0 of 0, and so of the other three."""
+
+    def below(x):
+        return f.where(x < 0, -0.0, x)
+
+    def above(x):
+        return f.where(x > 0, -0.0, x)
+
+    def from_zero(x):
+        return f.where(x >= 0, x, -0.0)
+
+    def to_zero(x):
+        return f.where(x <= 0, x, -0.0)
+
+    def beside_a_comparison(x):
+        return f.where(x < 0, -0.0, x) + f.where(x <= 0, -abs(x), x)
+
+    formulas = (below, above, from_zero, to_zero, beside_a_comparison)
+    some = [
+        source_of_operator(op, [kind, kind], {}, {}, None)
+        for op in map(ogive.operator, formulas)
+        for kind in ("float16", "float32", "float64")
+    ]
+    exported = export_sources(some, "zeros", self_test=True)
+    exported.write(tmp_path)
+    found = compiled_and_run(COMPILERS[compiler], tmp_path, "zeros")
+    assert found == [[name, f"{digest:016x}"] for name, digest in exported.digests.items()]
 
 
 @pytest.mark.matrix(share=8, pool="exports")

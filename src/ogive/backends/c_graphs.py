@@ -7,6 +7,7 @@ are compared from their results on. Where the later one reaches a node that stan
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -24,6 +25,9 @@ LOST = "lost"
 
 #: Formats without a sign.
 UNSIGNED = (Format.U8, Format.U16, Format.U32, Format.U64)
+
+#: The smallest numbers beside zero.
+SMALLEST = {Format.F32: 2.0**-149, Format.F64: 2.0**-1074}
 
 #: A loop has so many turns and operations. A turn has at most so many operations, and the one before it is so near.
 LEAST_TURNS, LEAST, MOST_OF_A_TURN, DEPTH = 4, 12, 32, 4
@@ -211,7 +215,8 @@ def _loop(turns: Sequence[_Turn], inside: Collection[Expression]) -> LoopOfTurns
 def settled(roots: Sequence[Expression]) -> Sequence[Expression]:
     """The graphs without comparisons that a type or numbers decide: no unsigned number is less than zero.
 
-    Compilers warn of such comparisons, and of values that only such a choice uses; people wonder.
+    Compilers warn of such comparisons, and of values that only such a choice uses; people wonder. Choices of -0 are written so
+    that no compiler changes them (`_beside_zero`).
     """
     return rewritten(roots, lambda old, new: _folded(new))
 
@@ -237,6 +242,30 @@ def _is(n: Expression, value: int) -> bool:
     return n.operation == ops.CONSTANT and bool(n.attribute == value)
 
 
+def _is_negative_zero(n: Expression) -> bool:
+    return n.format.is_float and _is(n, 0) and math.copysign(1, n.attribute) < 0
+
+
+def _beside_zero(condition: Expression) -> Expression:
+    """A comparison with zero as one with the smallest number beside it, which is true of the same numbers.
+
+    LLVM 14 and 15 make x <= 0 ? -0 : x of x < 0 ? -0 : x, which is -0 and not 0 of 0, at all of their levels that optimise.
+    LLVM 20 and 22 don't.
+    """
+    if condition.operation == ops.NOT:
+        return node(ops.NOT, (_beside_zero(condition.operands[0]),), None, Format.BIT)
+    if condition.operation not in (ops.LESS, ops.LESS_EQUAL):
+        return condition
+    a, b = condition.operands
+    if a.format not in SMALLEST or not (_is(a, 0) or _is(b, 0)):
+        return condition
+    # The number is negative for x < 0 and 0 <= x, and positive for 0 < x and x <= 0.
+    sign = -1 if _is(b, 0) == (condition.operation == ops.LESS) else 1
+    limit = node(ops.CONSTANT, (), sign * SMALLEST[a.format], a.format)
+    operation = ops.LESS_EQUAL if condition.operation == ops.LESS else ops.LESS
+    return node(operation, (limit, b) if _is(a, 0) else (a, limit), None, Format.BIT)
+
+
 def _folded(n: Expression) -> Expression:
     """A node, or what it is where one of its conditions is decided."""
     decided = _decided(n)
@@ -244,6 +273,8 @@ def _folded(n: Expression) -> Expression:
         return node(ops.CONSTANT, (), int(decided), Format.BIT)
     if n.operation in CHOICES and n.operands[0].operation == ops.CONSTANT:
         return n.operands[1] if n.operands[0].attribute else n.operands[2]
+    if n.operation in CHOICES and any(_is_negative_zero(value) for value in n.operands[1:]):
+        return node(n.operation, (_beside_zero(n.operands[0]), *n.operands[1:]), n.attribute, n.format)
     if n.operation == ops.ABSOLUTE and n.operands[0].operation == ops.NEGATE and n.format.is_float:
         return node(ops.ABSOLUTE, n.operands[0].operands, None, n.format)
     if n.operation == ops.ADD and n.format is Format.F64 and (lost := _lost(n)) is not None:
