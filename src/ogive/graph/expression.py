@@ -322,6 +322,8 @@ def node(operation: Operation, operands: tuple[Expression, ...], attribute: Any,
 
 def in_format(value: Expression, form: Format) -> Expression:
     """A value of a program in a machine format: itself, or converted."""
+    if value.format is Format.BIT and form is Format.BF16:  # which is made of float32 alone
+        value = node(ops.CONVERT, (value,), None, Format.F32)
     return value if value.format is form else node(ops.CONVERT, (value,), None, form)
 
 

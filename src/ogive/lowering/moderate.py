@@ -140,6 +140,8 @@ class _Moderate:
         if not n.operands:
             return self.leaves.get(n.operation)
         given = [self.lies[operand] for operand in n.operands if operand.format is not Format.BIT]
+        if not given:  # a truth value as a number
+            return 0.0, 1.0, 0.0
         if any(lies is None or math.inf in (lies[1], -lies[0]) for lies in given):
             return None
         low, high, least = _computed(n.operation, [lies for lies in given if lies is not None])

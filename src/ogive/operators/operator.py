@@ -35,7 +35,7 @@ from ogive.errors import (
     suggestion,
 )
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, Term, lift, node, walk
+from ogive.graph.expression import Expression, Format, Term, as_number, lift, node, walk
 from ogive.graph.limits import given
 from ogive.operators.containers import NOT_ONE, call_exchanged, call_method
 from ogive.operators.masked import call_where
@@ -734,12 +734,18 @@ class Operator(_native.OperatorCall):
             if name not in known:
                 self._refuse_keyword(name)
             is_open = isinstance(value, Expression)
-            values[name] = value if is_open else known[name].checked(self.name, value)
+            values[name] = as_number(value) if is_open else known[name].checked(self.name, value)
         for parameter in self.numeric_parameters:
             if parameter.name in values or not parameter.is_required:
                 values[parameter.name] = given(values.get(parameter.name, parameter.default))
-        results = results_of(self.function(*map(lift, args), **values), len(self.signatures[0].outputs))
+        operands = [self._operand(i, lift(argument)) for i, argument in enumerate(args)]
+        results = results_of(self.function(*operands, **values), len(self.signatures[0].outputs))
         return results[0] if len(results) == 1 else results
+
+    def _operand(self, place: int, value: Term) -> Term:
+        """An operand of a call inside a formula: a truth value is 1 or 0 where no arrays of truth values are taken."""
+        takes_truths = any(signature.inputs[place].kind == "boolean" for signature in self.signatures)
+        return value if takes_truths else as_number(value)
 
     def _refuse_arguments(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> NoReturn:
         named = [name for name in self.tensors if name in keywords]
