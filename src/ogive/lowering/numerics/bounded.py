@@ -41,6 +41,9 @@ TRUTHS_OF_TRUTHS = frozenset({ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT})
 #: which size a factor makes no more of it than that.
 UNSEEN, MODERATE = 2.0**-900, 2.0**60
 
+#: Relative errors of larger numbers are normal numbers.
+NORMAL_MARGIN = 2.0**-900
+
 #: Exponents beyond -1 times this are those of nearly all numbers: with it a bound that is this small is next to nothing, too.
 NEAR, TINY = 900.0, 2.0**-1000
 
@@ -675,6 +678,11 @@ class Bounded(Totals):
         margin, distance = self.widened(margin), self.abs_(self._difference(a, b))
         # Numbers without a difference and without an error are equal for certain.
         close = self.less_(distance, margin) if self.is_own else self.not_less(margin, distance)
+        if self.is_own:
+            for n in (a, b):  # the margin of next to nothing underflows
+                if n.error.relative and n.error.least < NORMAL_MARGIN:
+                    is_tiny = self.less_(distance, self.number(NORMAL_MARGIN))
+                    close = either(close, except_where(is_tiny, self.is_zero(n))) or close
         exactly = self.are_exact(a, b) if self.follows_exactness else self._where_exact(a, b)
         return either(doubt, except_where(close, exactly))
 
