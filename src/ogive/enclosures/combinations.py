@@ -142,8 +142,13 @@ def _times(a: Terms, b: Terms) -> Terms:
     found: Terms = {}
     for product, coefficient in a.items():
         for other, n in b.items():
-            found = _plus(found, dict([_term(_product(product, other), coefficient * n)]))
-    return found
+            both, share = _term(_product(product, other), coefficient * n)
+            total = found.get(both, 0) + share
+            if total:
+                found[both] = total
+            else:
+                del found[both]
+    return _short(found)
 
 
 def _short(terms: Terms) -> Terms:

@@ -14,7 +14,8 @@ Balls are python-flint's. Rows (`row_sum` and the like) have no rule here.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache, lru_cache, partial
@@ -251,6 +252,8 @@ class _Rules:
         """The smallest one, of numbers and of their distances from the fractions that they are beside."""
         self.is_near = False
         """Whether a number could not be told from the fraction that it is beside."""
+        self.tells = True
+        """Whether balls whose sign is lost are told what they are made of, which takes a millisecond (`without_signs`)."""
         flint = _flint()
         self.arb, self.fmpq = flint.arb, flint.fmpq
         self.vast = flint.arb(2) ** _OUT_OF_RANGE
@@ -342,6 +345,15 @@ class _Rules:
             return _ZERO[1]  # numbers of far more bits than are looked at cancel
         raise UnsupportedError(f"exact results: a step of the formula is undecided with {BITS} bits")
 
+    @contextmanager
+    def without_signs(self) -> Iterator[None]:
+        """A time in which no sign of a ball is needed."""
+        before, self.tells = self.tells, False
+        try:
+            yield
+        finally:
+            self.tells = before
+
     def look_anew(self) -> None:
         self.exponent, self.least, self.is_near = 0, 0, False
 
@@ -409,7 +421,7 @@ class _Rules:
     def told(self, value: Value, operation: Operation, operands: Sequence[Value]) -> Value:
         """A ball, told which operation made it. Where its sign is lost, equal terms of what it is made of cancel first."""
         value.made_by = operation, operands
-        if value.sign and value.ball.is_finite():
+        if not self.tells or (value.sign and value.ball.is_finite()):
             return value
         written = combinations.written(value)
         fraction = combinations.fraction(written)
