@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import reduce
 
 from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
@@ -23,6 +24,7 @@ from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.condition_numbers import computed_by
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
+from ogive.lowering.numerics.truths import both
 
 __all__ = ["computed_remainder", "is_one_word", "larger", "remainder", "smaller"]
 
@@ -40,13 +42,30 @@ def smaller(m: Arithmetic, a: DoubleWord, b: DoubleWord) -> DoubleWord:
 
 
 def _extreme(m: Arithmetic, a: DoubleWord, b: DoubleWord, *, larger: bool) -> DoubleWord:
-    if not (a.is_exact and b.is_exact):  # results of other operations, whose zeros may have either sign
+    if not (a.is_exact and b.is_exact):
+        if _wins_ties(m, b, larger=larger):
+            a, b = b, a  # the first one is taken
         chosen = m.select(m.compare(ops.LESS, a, b) if larger else m.compare(ops.LESS, b, a), b, a)
+        may_tie = a.interval.smallest_magnitude == b.interval.smallest_magnitude == 0
+        if may_tie and not _wins_ties(m, a, larger=larger):
+            chosen = m.select(_is_zero_of_other_sign(m, a, b, larger=larger), b, chosen)
         return m.select(m.equal_(b.high, b.high), chosen, b)
     x, y = m.single_of(a.high), m.single_of(b.high)
     if m.format is Format.F64 and x is not None and y is not None:  # on half as many registers
         return DoubleWord(m.converted(_extreme_of_exact(Machine(Format.F32), x, y, larger=larger), m.format))
     return DoubleWord(_extreme_of_exact(m, a.high, b.high, larger=larger))
+
+
+def _wins_ties(m: Arithmetic, a: DoubleWord, *, larger: bool) -> bool:
+    """Whether a number is never the smaller one of two zeros, or the larger one."""
+    return a.high is m.number(0.0 if larger else -0.0) or (larger and a.high.operation is ops.ABSOLUTE)
+
+
+def _is_zero_of_other_sign(m: Arithmetic, a: DoubleWord, b: DoubleWord, *, larger: bool) -> Expression:
+    """Whether both are zero, and the second is the larger one, or the smaller one, if one of them is."""
+    is_negative = node(ops.LESS, (m.bits_(a.high), m.whole(0)), None, Format.BIT)
+    are_zero = (m.equal_(n.high, m.number(0.0)) for n in (a, b))
+    return reduce(both, are_zero, is_negative if larger else m.not_(is_negative))
 
 
 def _extreme_of_exact(m: Machine, x: Expression, y: Expression, *, larger: bool) -> Expression:
