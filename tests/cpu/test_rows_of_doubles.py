@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import ogive
+from ogive import formula as f
 from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.enclosures.row_enclosure import right_rows
 from ogive.engine.computation import make_ufunc
 from ogive.engine.row_formulas import reduction
 from ogive.runtime import statistics
@@ -354,3 +356,30 @@ def test_long_rows_that_cancel(ahead):
         share = mpmath.fsum(weights) / mpmath.fsum(powers)
         for i in (0, 5, 6, 700, 1099):
             assert float(found[0, i]) == float(mpmath.mpf(0.7) * (powers[i] * share - weights[i]))
+
+
+#: Formulas over rows that had another sign of zero, or an infinity for zero, and rows in which they had.
+BESIDE_ZERO = {
+    "log_softmax": (ogive.log_softmax, [[0.0], [-0.0], [0.0, -np.inf], [0.3, -np.inf]]),
+    "softsign(log_softmax(x))": (lambda x: ogive.softsign(ogive.log_softmax(x)), [[2.0], [-np.inf, 0.3]]),
+    "gelu(row_sum(x))": (lambda x: ogive.gelu(f.row_sum(x)), [[0.0], [0.0, -0.0], [1.0, -1.0]]),
+    "gelu(x) + entmax15(2 x)": (lambda x: (ogive.gelu(x) + ogive.entmax15(2 * x)) / 3, [[-0.0, 1.0], [1.0, -0.0]]),
+    "softsign(x) - lp_normalization": (lambda x: ogive.softsign(x) - ogive.lp_normalization(f.tanh(x)), [[1.0, 0.0]]),
+    "silu(x)**2 row_max(x)": (lambda x: ogive.silu(x) ** 2 * f.row_max(x), [[1.0, -1.2e221], [1.0, -1e150]]),
+    "min(gelu(x), softmax)**2": (
+        lambda x: f.minimum(ogive.gelu(x), ogive.softmax(f.tanh(x))) ** 2,
+        [[1.0, -1.2e221, -1e150]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE_ZERO)
+def test_zeros_have_their_sign_and_vast_operands_underflow(name):
+    formula, rows = BESIDE_ZERO[name]
+    op = formula if isinstance(formula, ogive.Operator) else ogive.row_operator(formula)
+    (root,) = op.formula(for_doubles=True)
+    for row in rows:
+        found = op(np.array([row]))[0]
+        right = np.array(right_rows(root, [row], {}, FLOAT64), float)
+        np.testing.assert_array_equal(found, right)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(right))

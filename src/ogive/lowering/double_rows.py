@@ -22,7 +22,7 @@ from ogive.lowering.numerics.elementary.propagation import bounded, bounded_of_s
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.precisions import CORRECTED
 from ogive.lowering.numerics.rounded_results import to_subnormal
-from ogive.lowering.numerics.truths import both, either
+from ogive.lowering.numerics.truths import both, either, except_where
 from ogive.lowering.program import Stage, Summation
 from ogive.lowering.row_lowering import is_share
 from ogive.lowering.row_numbers import LENGTH, SUM_OF_EXPONENTIALS, row_exponential, within_row
@@ -251,9 +251,11 @@ class DoubleRows(TestedRows):
             numbers = [self.number(operand) for operand in root.operands]
             if any(number.exponent is not None for number in numbers):
                 return self._of_scaled(root, *numbers)
-        if not self.m.is_own and root.operation in (ops.MULTIPLY, ops.DIVIDE) and self._is_result(root):
-            a, b = (self.m.with_moderate_size(self.number(operand)) for operand in root.operands)
-            return self.m.multiply(a, b) if root.operation is ops.MULTIPLY else self.m.divide(a, b)
+        if not self.m.is_own and root.operation in (ops.MULTIPLY, ops.DIVIDE):
+            numbers = [self.number(operand) for operand in root.operands]
+            factors = [self._factor(number, is_result=self._is_result(root)) for number in numbers]
+            if any(factor is not number for factor, number in zip(factors, numbers, strict=True)):
+                return (self.m.multiply if root.operation is ops.MULTIPLY else self.m.divide)(*factors)
         if (
             self.m.is_own
             and root.operation is ops.DIVIDE
@@ -262,6 +264,13 @@ class DoubleRows(TestedRows):
         ):
             return self.m.divide(self.number(root.operands[0]), self._not_tiny(self.number(root.operands[1])))
         return super()._number(root)
+
+    def _factor(self, number: DoubleWord, *, is_result: bool) -> DoubleWord:
+        """A factor whose mantissa does not overflow in a product: silu of -1e200 has that number beside a small power of two."""
+        m = self.m
+        if number.exponent is not None:
+            return number if m.is_bounded(number.mantissa) else m.with_exponent(number)
+        return m.with_moderate_size(number) if is_result else number
 
     def _is_result(self, root: Expression) -> bool:
         """Whether this is a result of elements and an operand of nothing: there powers of two are kept apart, as its type has room."""
@@ -275,8 +284,9 @@ class DoubleRows(TestedRows):
         first, second = numbers[0], numbers[1] if root.operation is ops.ADD else m.negate(numbers[1])
         for near, other in ((first, second), (second, first)):
             is_zero = None if near.exponent is None or other.exponent is not None else m.is_zero(other)
-            if is_zero is not None:
-                return beside_zero(m, near, found, is_zero)
+            if is_zero is not None:  # 0 - 0 is 0, and -0 stays beside -0 alone
+                are_zero = m.equal_(near.high, m.number(0.0))
+                return beside_zero(m, near, found, except_where(is_zero, are_zero))
         return found
 
     def _exponential(self, root: Expression) -> DoubleWord:
