@@ -178,3 +178,15 @@ def test_the_logarithm_of_a_product_beyond_all_numbers():
     formula = ogive.row_operator(lambda x: f.log(f.row_product(x)))
     rows = np.full((1, 100), 1e10, np.float32)
     assert wrong(formula, lambda row: math.prod(row, start=arb(1)).log(), rows) == 0
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "float64"])
+def test_products_of_infinities(kind):
+    """An infinite factor has no second word: the product is infinite, and NaN beside zero alone."""
+    product = ogive.row_operator(lambda x: f.row_product(f.exp(x)))
+    thirds = ogive.row_operator(lambda x: f.row_product(x / 3))
+    rows = np.array([[0.0, np.inf, -0.5], [1.0, -np.inf, 2.0], [-np.inf, np.inf, 1.0]], dtype=kind)
+    powers = [[np.inf], [0.0], [np.nan]]
+    np.testing.assert_array_equal(product(rows).astype(float), np.broadcast_to(powers, (3, 3)))
+    products = [[np.nan], [-np.inf], [-np.inf]]
+    np.testing.assert_array_equal(thirds(rows).astype(float), np.broadcast_to(products, (3, 3)))

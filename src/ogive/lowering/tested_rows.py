@@ -428,6 +428,7 @@ class TestedRows(RowLowering, TestedReals):
         """
         m, rows = self.m, self.rows.m
         share = m.select_(m.equal_(part, m.number(0.0)), part, m.div_(part, high))
+        share = m.select_(m.is_finite_(high), share, m.number(0.0))  # the product is infinite, or NaN, whatever that is
         size = m.add_(m.abs_(share), m.select_(m.equal_(part, m.number(0.0)), part, m.number(UNDERFLOW)))
         sizes = rows.mul_(self._total(m.abs_(size))[0], rows.number(ROOM))
         squared = rows.mul_(sizes, sizes)
@@ -437,9 +438,10 @@ class TestedRows(RowLowering, TestedReals):
             shares = DoubleWord(*self._total(share), low_is_number=False)
             moved = Arithmetic.multiply(rows, replace(product, error=EXACT), replace(shares, error=EXACT))
             total = Arithmetic.add(rows, replace(product, error=EXACT), moved)
-            is_zero = rows.equal_(sizes, rows.number(0.0))
+            stays = either(rows.equal_(sizes, rows.number(0.0)), rows.not_(rows.is_finite_(product.high)))
+            assert stays is not None
             words = zip((product.high, rows.low_part(product)), (total.high, rows.low_part(total)), strict=True)
-            high, low = (rows.select_(is_zero, a, b) for a, b in words)
+            high, low = (rows.select_(stays, a, b) for a, b in words)
             product = DoubleWord(high, low, low_is_number=False)
         else:
             lost = rows.add_(sizes, squared)
