@@ -108,6 +108,7 @@ FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
         ogive.parametric_softplus(x, alpha=-0.0, beta=0.001) + -0.0 * f.absolute(y)
     ),
     "half of a sum of opposite numbers": lambda x, y: ogive.squareplus(x, b=-0.0) + -0.0 * f.absolute(y),
+    "the logarithm of what vanishes": lambda x, y: f.log(ogive.sigmoid(x)) - f.log2(f.exp(-f.absolute(y))),
     "the larger one of two zeros": lambda x, y: 3 * ogive.fmax(f.tanh(x), f.sin(y)),
     "the smaller one of two zeros": lambda x, y: 1 / ogive.fmin(ogive.leaky_relu(x), f.tanh(y)),
     "the larger one of a zero and an operand": lambda x, y: f.exp(1 / ogive.fmax(ogive.leaky_relu(x), y)),

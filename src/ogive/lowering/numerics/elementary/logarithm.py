@@ -32,6 +32,7 @@ from ogive.lowering.numerics.elementary.exponential import FARTHEST, LOG_2, ROUN
 from ogive.lowering.numerics.elementary.quotient import quotient
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
+from ogive.lowering.numerics.truths import both
 
 __all__ = ["half_log_of_quotient", "log", "log1p", "log2", "log10", "precise_log", "reduced"]
 
@@ -63,13 +64,13 @@ def _of_scaled(
     f, f_low, k = reduced(m, number)
     found = _with_special_cases(m, number, of_parts(f, f_low, m.add_(k, x.exponent)))
     vast, infinity, zero = m.number(FARTHEST / 2), m.number(math.inf), m.number(0.0)
-    # A mantissa that is NaN, negative or zero has the logarithm that it has, whatever stands beside it.
-    is_positive = m.less_(zero, number.high)
-    is_vast = node(ops.AND, (is_positive, m.less_(vast, x.exponent)), None, Format.BIT)
-    is_tiny = node(ops.AND, (is_positive, m.less_(x.exponent, m.neg_(vast))), None, Format.BIT)
+    # A mantissa that is NaN or negative has the logarithm that it has, whatever stands beside it. It is zero of an infinite
+    # operand (`propagation._zero_at`), which its interval does not say.
+    is_vast = both(m.less_(zero, number.high), m.less_(vast, x.exponent))
+    is_tiny = both(m.less_equal_(zero, number.high), m.less_(x.exponent, m.neg_(vast)))
     high = m.select_(is_vast, infinity, m.select_(is_tiny, m.neg_(infinity), found.high))
-    either = node(ops.OR, (is_vast, is_tiny), None, Format.BIT)
-    low = None if found.low is None else m.select_(either, zero, found.low)
+    is_infinite = node(ops.OR, (is_vast, is_tiny), None, Format.BIT)
+    low = None if found.low is None else m.select_(is_infinite, zero, found.low)
     return replace(found, high=high, low=low, interval=x.interval.map(_log))
 
 
