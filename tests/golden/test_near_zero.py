@@ -89,3 +89,9 @@ def test_there_is_none_where_nothing_is_known_of_the_rest(operator):
     """A straight line, roots, what is infinite at zero."""
     spec = of_operator(operator, "float32")
     assert leading_of(spec.root, spec.steps[0].numbers, (spec.output, spec.output)) is None
+
+
+def test_a_fraction_of_too_many_bits_is_left_alone():
+    """The distance of exp2(x) from 1 is apart from it; in a series of logit, from a fraction of 20,000 bits."""
+    op = ogive.operator(lambda x: ogive.logit(abs(f.exp2(x))))
+    assert op(np.array([0.0, -0.0, -1.0])).tolist() == [np.inf, np.inf, 0.0]

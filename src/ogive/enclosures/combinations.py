@@ -376,7 +376,10 @@ def _written(value: Any, steps: int) -> Quotient:
             pass
     if value.beside is not None and value.beside.apart is not None:
         fraction, side, _ = value.beside
-        return _of_terms(_plus(_constant(fraction), _single(Factor("apart", value)), side))
+        try:
+            return _of_terms(_plus(_constant(fraction), _single(Factor("apart", value)), side))
+        except _TooLong:
+            pass
     return _of_terms(_single(Factor("number", value)))
 
 
