@@ -27,22 +27,17 @@ static uint64_t mixed(uint64_t number) {
     return z ^ (z >> 31);
 }
 
-/* kind: f of a floating-point format, r the same of rows, i signed, u unsigned, b truth values */
+/* kind: f of a floating-point format, i signed, u unsigned, b truth values */
 static void fill(void *to, char kind, int bytes, int bias, int mantissa, uint64_t operand, size_t count, size_t step) {
     for (size_t i = 0; i < count; ++i) {
         uint64_t bits = mixed(i + ((operand + 1) << 32));
         if (kind == 'b') {
             bits &= 1;
         } else if (i %% 2 != 0) {
-            if (kind == 'f' || kind == 'r') {
+            if (kind == 'f') {
                 const uint64_t fraction = (bits >> 4) & ((UINT64_C(1) << mantissa) - 1);
                 const uint64_t exponent = (uint64_t)(bias - 8) + (bits & 15);
-                const unsigned limit = i %% 8 == 5 ? (unsigned)(bits >> 61 & 3) : 2u;
-                uint64_t size = limit == 0 ? 0 : exponent << mantissa | fraction;
-                if (limit == 1 && kind == 'f') {
-                    size = (2 * (uint64_t)bias + 1) << mantissa; /* infinity */
-                }
-                bits = (bits >> 63) << (8 * bytes - 1) | size;
+                bits = (bits >> 63) << (8 * bytes - 1) | exponent << mantissa | fraction;
             } else {
                 bits = bits %% 17 - (kind == 'i' ? 8u : 0u);
             }
@@ -105,9 +100,9 @@ def _test(source: ExportSource, digest: int) -> str:
     return "\n".join(lines)
 
 
-def _filled(operand: Operand, number: int, variable: str, step: str, *, of_rows: bool) -> str:
+def _filled(operand: Operand, number: int, variable: str, step: str) -> str:
     kind = operand.type
-    letter = {"float": "r" if of_rows else "f", "signed": "i", "unsigned": "u", "boolean": "b"}[kind.kind]
+    letter = {"float": "f", "signed": "i", "unsigned": "u", "boolean": "b"}[kind.kind]
     bias, mantissa = FORMATS.get(kind.name, (0, 0))
     items = "rows" if operand.of_row else "rows * count"
     return f"fill({variable}, '{letter}', {kind.itemsize}, {bias}, {mantissa}, {number}, {items}, {step});"
@@ -134,8 +129,8 @@ def _body(source: ExportSource) -> list[str]:
         ]
         if operand.is_input:
             lines += [
-                _filled(operand, number, name, str(size), of_rows=interface.is_row_wise),
-                _filled(operand, number, f"{name}_2", str(size * apart), of_rows=interface.is_row_wise),
+                _filled(operand, number, name, str(size)),
+                _filled(operand, number, f"{name}_2", str(size * apart)),
             ]
             number += 1
     scratch = []
