@@ -360,8 +360,6 @@ def test_long_rows_that_cancel(ahead):
 
 #: Formulas over rows that had another sign of zero, or an infinity for zero, and rows in which they had.
 BESIDE_ZERO = {
-    "log_softmax": (ogive.log_softmax, [[0.0], [-0.0], [0.0, -np.inf], [0.3, -np.inf]]),
-    "softsign(log_softmax(x))": (lambda x: ogive.softsign(ogive.log_softmax(x)), [[2.0], [-np.inf, 0.3]]),
     "gelu(row_sum(x))": (lambda x: ogive.gelu(f.row_sum(x)), [[0.0], [0.0, -0.0], [1.0, -1.0]]),
     "gelu(x) + entmax15(2 x)": (lambda x: (ogive.gelu(x) + ogive.entmax15(2 * x)) / 3, [[-0.0, 1.0], [1.0, -0.0]]),
     "softsign(x) - lp_normalization": (lambda x: ogive.softsign(x) - ogive.lp_normalization(f.tanh(x)), [[1.0, 0.0]]),
@@ -376,7 +374,7 @@ BESIDE_ZERO = {
 @pytest.mark.parametrize("name", BESIDE_ZERO)
 def test_zeros_have_their_sign_and_vast_operands_underflow(name):
     formula, rows = BESIDE_ZERO[name]
-    op = formula if isinstance(formula, ogive.Operator) else ogive.row_operator(formula)
+    op = ogive.row_operator(formula)
     (root,) = op.formula(for_doubles=True)
     for row in rows:
         found = op(np.array([row]))[0]

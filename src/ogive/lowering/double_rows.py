@@ -284,9 +284,8 @@ class DoubleRows(TestedRows):
         first, second = numbers[0], numbers[1] if root.operation is ops.ADD else m.negate(numbers[1])
         for near, other in ((first, second), (second, first)):
             is_zero = None if near.exponent is None or other.exponent is not None else m.is_zero(other)
-            if is_zero is not None:  # 0 - 0 is 0, and -0 stays beside -0 alone
-                are_zero = m.equal_(near.high, m.number(0.0))
-                return beside_zero(m, near, found, except_where(is_zero, are_zero))
+            if is_zero is not None:  # 0 - 0 is 0, and what has underflowed keeps its sign
+                return beside_zero(m, near, found, except_where(is_zero, m.is_zero(near)))
         return found
 
     def _exponential(self, root: Expression) -> DoubleWord:
