@@ -298,10 +298,10 @@ FUNCTION uint32_t ogive_bit_count(uint64_t bits) {
 
 #: A GPU's float32 arithmetic makes NaN of all ones. Added to the bits of another, these leave a number.
 _PLAIN_BITS = """\
-/* The bits, those of NaN without its payload. */
+/* The bits, those of NaN without its payload, and quiet: without it a signalling one would be infinity. */
 FUNCTION {bits} ogive_plain_bits_of_{word}({kind} x) {{
     const {bits} found = ogive_bits_of_{word}(x);
-    return x == x ? found : found & {quiet};
+    return x == x ? found : (found | ({quiet} >> 1)) & {quiet};
 }}
 """
 
