@@ -7,13 +7,12 @@ are compared from their results on. Where the later one reaches a node that stan
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, node, rewritten, walk
+from ogive.graph.expression import Expression, Format, is_negative_zero, node, rewritten, walk
 
 __all__ = ["CHOICES", "LOST", "LoopOfTurns", "loops", "settled"]
 
@@ -242,10 +241,6 @@ def _is(n: Expression, value: int) -> bool:
     return n.operation == ops.CONSTANT and bool(n.attribute == value)
 
 
-def _is_negative_zero(n: Expression) -> bool:
-    return n.format.is_float and _is(n, 0) and math.copysign(1, n.attribute) < 0
-
-
 def _beside_zero(condition: Expression) -> Expression:
     """A comparison with zero as one with the smallest number beside it, which is true of the same numbers.
 
@@ -273,7 +268,7 @@ def _folded(n: Expression) -> Expression:
         return node(ops.CONSTANT, (), int(decided), Format.BIT)
     if n.operation in CHOICES and n.operands[0].operation == ops.CONSTANT:
         return n.operands[1] if n.operands[0].attribute else n.operands[2]
-    if n.operation in CHOICES and any(_is_negative_zero(value) for value in n.operands[1:]):
+    if n.operation in CHOICES and any(map(is_negative_zero, n.operands[1:])):
         return node(n.operation, (_beside_zero(n.operands[0]), *n.operands[1:]), n.attribute, n.format)
     if n.operation == ops.ABSOLUTE and n.operands[0].operation == ops.NEGATE and n.format.is_float:
         return node(ops.ABSOLUTE, n.operands[0].operands, None, n.format)

@@ -103,15 +103,20 @@ def _constant(value: Any) -> Terms:
     return {ONE: flint().fmpq(value)} if value else {}
 
 
+def _add_to(found: dict[Any, Any], key: Any, more: Any) -> None:
+    """Add a number that is not zero to that of a key, which goes where they cancel."""
+    total = found.get(key, 0) + more
+    if total:
+        found[key] = total
+    else:
+        del found[key]
+
+
 def _product(a: Product, b: Product) -> Product:
     """The product of products."""
     found = dict(a)
     for factor, exponent in b:
-        total = found.get(factor, 0) + exponent
-        if total:
-            found[factor] = total
-        else:
-            del found[factor]
+        _add_to(found, factor, exponent)
     return frozenset(found.items())
 
 
@@ -119,11 +124,7 @@ def _plus(a: Terms, b: Terms, factor: Any = 1) -> Terms:
     """The sum of a and a multiple of b."""
     found = dict(a)
     for product, coefficient in b.items():
-        total = found.get(product, 0) + coefficient * factor
-        if total:
-            found[product] = total
-        else:
-            del found[product]
+        _add_to(found, product, coefficient * factor)
     return _short(found)
 
 
@@ -142,12 +143,7 @@ def _times(a: Terms, b: Terms) -> Terms:
     found: Terms = {}
     for product, coefficient in a.items():
         for other, n in b.items():
-            both, share = _term(_product(product, other), coefficient * n)
-            total = found.get(both, 0) + share
-            if total:
-                found[both] = total
-            else:
-                del found[both]
+            _add_to(found, *_term(_product(product, other), coefficient * n))
     return _short(found)
 
 

@@ -342,6 +342,11 @@ def constant(value: Value | bool) -> Term:
     return cast(Term, node(ops.CONSTANT, (), exact, form))
 
 
+def is_negative_zero(root: Expression) -> bool:
+    """Whether this is the constant -0."""
+    return bool(root.operation == ops.CONSTANT and root.attribute == 0 and math.copysign(1, root.attribute) < 0)
+
+
 def lift(value: object) -> Term:
     """The values that a formula may write in the place of an expression: an expression, a number, a truth value."""
     if isinstance(value, Term):

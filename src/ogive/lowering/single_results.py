@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
-from ogive.graph.expression import STORAGE, Expression, Format, in_format, is_extreme, walk
+from ogive.graph.expression import STORAGE, Expression, Format, in_format, is_extreme, is_negative_zero, walk
 from ogive.lowering.cost import cost, with_undecided
 from ogive.lowering.identities import with_positive_parameters, without_sums
 from ogive.lowering.numerics.bound import Bound
@@ -185,5 +185,4 @@ class SingleReals(TestedReals):
 
 def _has_negative_zero(root: Expression) -> bool:
     """Whether a number is -0, or the smaller one of that and another: -0 - 0 is -0."""
-    limits = [n.attribute for n in (root, *root.operands) if n.operation is ops.CONSTANT]
-    return any(limit == 0 and math.copysign(1, limit) < 0 for limit in limits)
+    return any(map(is_negative_zero, (root, *root.operands)))

@@ -891,7 +891,7 @@ class Bounded(Totals):
         exactly = self.are_exact(a) if self.follows_vast else None
         found = either(a.error.keeps_sign, a.error.vast, exactly)
         if has_one_sign:  # the logarithm of what is rounded to 1 is 0, not -0
-            is_negative = node(ops.LESS, (self.bits_(a.high), self.whole(0)), None, Format.BIT)
+            is_negative = self.is_negative_(a.high)
             return either(found, is_negative if a.interval.high <= 0 else self.not_(is_negative))
         if self.extended and (a.exponent is None or self.of_doubles) and a.error.is_known and not of_zeros:
             is_near, frame = self._near_frame(a)
@@ -979,7 +979,7 @@ class Bounded(Totals):
         for exact, other in ((a, b), (b, a)):
             if not (exact.error.is_exact and exact.low is None):
                 continue
-            negative = node(ops.LESS, (self.bits_(exact.high), self.whole(0)), None, Format.BIT)
+            negative = self.is_negative_(exact.high)
             if other.interval.high <= 0:
                 return negative
             if other.interval.low >= 0:

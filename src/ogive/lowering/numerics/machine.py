@@ -65,6 +65,10 @@ class Machine:
         """A constant of the integer format of the same width."""
         return node(ops.CONSTANT, (), value, self.integer)
 
+    def is_negative_(self, a: Expression) -> Expression:
+        """Whether the sign bit is set, that of -0 too."""
+        return node(ops.LESS, (self.bits_(a), self.whole(0)), None, Format.BIT)
+
     def rounded(self, value: Fraction) -> float:
         """The nearest number of the format, ties to even; exact in the range of normal numbers."""
         if value == 0:

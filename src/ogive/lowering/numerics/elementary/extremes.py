@@ -63,7 +63,7 @@ def _wins_ties(m: Arithmetic, a: DoubleWord, *, larger: bool) -> bool:
 
 def _is_zero_of_other_sign(m: Arithmetic, a: DoubleWord, b: DoubleWord, *, larger: bool) -> Expression:
     """Whether both are zero, and the second is the larger one, or the smaller one, if one of them is."""
-    is_negative = node(ops.LESS, (m.bits_(a.high), m.whole(0)), None, Format.BIT)
+    is_negative = m.is_negative_(a.high)
     are_zero = (m.equal_(n.high, m.number(0.0)) for n in (a, b))
     return reduce(both, are_zero, is_negative if larger else m.not_(is_negative))
 
