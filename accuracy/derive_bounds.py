@@ -765,7 +765,8 @@ MOST_SHORT_POWERS, MOST_POWERS_OF_HALF = 127, 26
 
 #: The error of log(2) as one number, and in two parts.
 LOG_2_IN_ONE_PART, LOG_2_IN_TWO_PARTS = (
-    float(abs(arb(2).log() - sum(map(arb, parts), arb(0))).upper()) for parts in ((fast.NEAREST_LOG_2,), fast.LOG_2)
+    float(abs(arb(2).log() - sum(map(arb, parts), arb(0))).upper())
+    for parts in ((fast.NEAREST_LOG_2,), fast.LOG_2_IN_SINGLE)
 )
 
 
@@ -815,7 +816,7 @@ def expm1_short(n: int) -> float:
 def tanh_short() -> float:
     """``e / (e + 1)``: an error of e counts ``1 / (e + 1)`` times; from `SATURATED` on it is 1."""
     of_e = max(expm1_short(n) for n in range(28))
-    return of_e + 2 * SINGLE_UNIT + 2 / (math.exp(2 * fast.SATURATED) + 1)
+    return of_e + 2 * SINGLE_UNIT + 2 / (math.exp(2 * fast.SATURATED_IN_SINGLE) + 1)
 
 
 def log1p_short() -> float:
@@ -850,7 +851,7 @@ def squares_short(numbers: Sequence[float], high: float) -> float:
 
 def normal_tail_short() -> float:
     """The quotient R(a), and exp(-a**2 / 2) as ``1 + expm1(s)`` with expm1(s) of 0.42 at most, beside 0.7 of the whole."""
-    limit = fast.LIMITS["gaussian"]
+    limit = fast.LIMIT_OF_TAIL
     above, below = FAST["NORMAL_TAIL"]
     quotient = max(
         largest(lambda a: at(above, a) / at(below, a) / scaled_tail(a) - 1, low, high)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -28,23 +29,25 @@ from ogive.lowering.numerics.elementary.float_float_functions import (
     ATAN,
     ATANH,
     ERF,
-    FUNCTIONS_IN_PAIRS,
-    HARD_MISH_RAMP,
-    HARD_SWISH_RAMP,
     LEAST_OF_ACOSH,
-    LOGISTIC_GATE_SLOPE,
-    NORMAL_GATE,
-    NORMAL_SLOPE,
     NORMAL_TAIL,
     NOTHING_OF_ROW,
-    SOFTPLUS_TAIL,
     TANH,
-    TANH_GATE,
-    TANH_GATE_SLOPE,
     Piecewise,
     evaluated,
     exponential_of_row,
     logistic_slope,
+)
+from ogive.lowering.numerics.elementary.function_row import FUNCTIONS, known_in_pairs
+from ogive.lowering.numerics.elementary.gates import (
+    HARD_MISH_RAMP,
+    HARD_SWISH_RAMP,
+    LOGISTIC_GATE_SLOPE,
+    NORMAL_GATE,
+    NORMAL_SLOPE,
+    SOFTPLUS_TAIL,
+    TANH_GATE,
+    TANH_GATE_SLOPE,
     mish_gate,
     soft_sign,
     softplus_tail,
@@ -126,13 +129,19 @@ def largest_error(number: FloatFloat, x: np.ndarray, exact: list[Any], *, around
     return worst, beside
 
 
+def in_pairs(name: str) -> Callable[..., FloatFloat]:
+    form = FUNCTIONS[name].in_pairs
+    assert form is not None
+    return form.rule
+
+
 def rule(name: str, *, of_product: bool = False, is_positive: bool = False, octave: int = MANY_POWERS) -> FloatFloat:
     """A function of the operand, or of its third part, between -44 and 44."""
     m = FloatFloatArithmetic(octave=octave)
     u = m.exactly(node("input", (), 0, Format.F32), Interval(2.0**-101 if is_positive else -44.0, 44.0))
     if of_product:
         u = m.multiply(u, m.constant(THIRD))
-    return FUNCTIONS_IN_PAIRS[name](m, u, is_result=False, reaches_all=False)
+    return in_pairs(name)(m, u, is_result=False, reaches_all=False)
 
 
 def balls(name: str, x: np.ndarray, *, of_product: bool) -> list[Any]:
@@ -157,7 +166,7 @@ SLOPES = {
 
 
 def test_every_rule_is_tried() -> None:
-    assert set(FUNCTIONS_IN_PAIRS) == {*RELATIVE, *BESIDE, *LOGARITHMS, *SLOPES}
+    assert known_in_pairs() == {*RELATIVE, *BESIDE, *LOGARITHMS, *SLOPES}
 
 
 @pytest.mark.parametrize("octave", [MANY_POWERS, FEW_POWERS])
@@ -208,7 +217,7 @@ def test_bounds_of_logarithms_run_beside_them(name: str) -> None:
     )
     m = FloatFloatArithmetic(roundings=3 if name in ("log2", "log10") else 0)
     u = m.exactly(node("input", (), 0, Format.F32))
-    number = FUNCTIONS_IN_PAIRS[name](m, u, is_result=True, reaches_all=False)
+    number = in_pairs(name)(m, u, is_result=True, reaches_all=False)
     _, beside = largest_error(number, x, balls(name, x, of_product=False), around=True)
     assert 1 / 64 < beside <= 1
 
@@ -289,7 +298,7 @@ def test_operands_beyond_a_piecewise_polynomial_are_in_its_last_interval(table: 
 
 
 KINDS = Kinds(
-    (*FUNCTIONS_IN_PAIRS, "negate", "absolute"),
+    (*sorted(known_in_pairs()), "negate", "absolute"),
     ("multiply", "add", "divide", "multiply"),
     [constant(c) for c in (1, 2, 3, -1, 0.3)],
 )

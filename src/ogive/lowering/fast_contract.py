@@ -24,7 +24,10 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, depends_on_elements, in_format, is_extreme, node, walk
 from ogive.lowering.cost import is_worth_it
 from ogive.lowering.numerics.elementary import fast as rules
-from ogive.lowering.numerics.elementary.fast import is_power_of_two
+from ogive.lowering.numerics.elementary import function_row
+from ogive.lowering.numerics.elementary.argument import Argument, cubic, is_cubic, is_power_of_two, where_reached
+from ogive.lowering.numerics.elementary.function_row import known_in_single
+from ogive.lowering.numerics.elementary.gates import LIMIT_OF_SLOPES, gate_slope_in_single
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
 from ogive.lowering.program import Program, stored_operand
@@ -123,7 +126,7 @@ TYPES = frozenset({"float16", "bfloat16", "float32"})
 LARGEST_OPERAND = 2.0**60
 
 #: Functions that have a rule of their own.
-FUNCTIONS = frozenset({"cosh", "exp", "expm1", "log1p", "logistic", "normal_tail", "tanh"})
+FUNCTIONS = known_in_single()
 
 IMAGES = {"logistic": Interval(0.0, 1.0), "normal_tail": Interval(0.0, 1.0), "tanh": Interval(-1.0, 1.0)}
 
@@ -537,18 +540,23 @@ class FastRules:
             bell = self._gaussian(inner)
             if bell is not None:
                 return bell
+        form = function_row.FUNCTIONS[operation].in_single
+        assert form is not None
         cubic = self._cubic(inner) if operation == "logistic" else None
         if cubic is None:
-            self.require(inner, rules.LIMITS[operation])
+            self.require(inner, form.limit)
         if operation == "normal_tail":
             return FastNumber(self._normal_tail(inner, interval), IMAGES[operation])
         if operation == "cosh":
-            return FastNumber(rules.cosh(m, rules.decay(m, self._argument(inner))), Interval(1.0, math.cosh(87.0)))
+            return FastNumber(
+                rules.cosh_in_single(m, rules.decay(m, self._argument(inner))), Interval(1.0, math.cosh(87.0))
+            )
         argument = self._argument(inner) if cubic is None else cubic
-        number = getattr(rules, operation)(m, argument)
+        assert form.plain is not None
+        number = form.plain(m, argument)
         if operation in IMAGES:
             return FastNumber(number, IMAGES[operation])
-        most = rules.LIMITS[operation]
+        most = form.limit
         function = math.exp if operation == "exp" else math.expm1
         bounds = Interval(max(interval.low, -most), min(interval.high, most))
         return FastNumber(number, bounds.map(function))
@@ -556,7 +564,7 @@ class FastRules:
     def _normal_tail(self, root: Expression, interval: Interval) -> Expression:
         number = self.values[root].number
         if interval.low >= 0:
-            return rules.normal_tail(self.m, number)
+            return rules.normal_tail_in_single(self.m, number)
         if number.operation == ops.NEGATE:  # then the exponential is that of the number itself
             magnitude, is_negative = number.operands[0], self.m.less_(self.m.number(0.0), number.operands[0])
         else:
@@ -569,7 +577,7 @@ class FastRules:
         if terms is None or terms[1] != {2: Fraction(-1, 2)}:
             return None
         x = terms[0]
-        self.require(x, rules.LIMITS["gaussian"])
+        self.require(x, rules.LIMIT_OF_TAIL)
         return FastNumber(rules.gaussian(self.m, self.m.abs_(self.values[x].number)), Interval(0.0, 1.0))
 
     def _slope(self, root: Expression) -> FastNumber | None:
@@ -583,16 +591,16 @@ class FastRules:
     def _gate_slope(self, gate: GateSlope) -> FastNumber:
         m, cubic = self.m, self._cubic(gate.u, of_magnitude=True)
         if cubic is None:
-            self.require(gate.u, rules.LIMITS["slope"])
+            self.require(gate.u, LIMIT_OF_SLOPES)
         e = rules.decay(m, self._argument(gate.u) if cubic is None else cubic)
         is_negative = m.less_(self.values[gate.u].number, m.number(0.0))
         w = self.values[gate.w]
         interval = Interval.around(1.0) + w.interval * Interval(0.0, 1.0)
-        return FastNumber(rules.gate_slope(m, e, w.number, is_negative), interval)
+        return FastNumber(gate_slope_in_single(m, e, w.number, is_negative), interval)
 
     def _bell(self, bell: Bell) -> FastNumber:
         m = self.m
-        self.require(bell.u, rules.LIMITS["slope"] / (2 if bell.is_of_cosh else 1))
+        self.require(bell.u, LIMIT_OF_SLOPES / (2 if bell.is_of_cosh else 1))
         argument = self._argument(bell.u)
         factor = bell.factor
         if bell.is_of_cosh and not (
@@ -608,7 +616,7 @@ class FastRules:
         other = self.values[factor]
         return FastNumber(self._product(other.number, number), image * other.interval)
 
-    def _argument(self, root: Expression) -> rules.Argument:
+    def _argument(self, root: Expression) -> Argument:
         """A number as a function's argument: of a product with what is the same for all elements, both factors."""
         m, sign, is_absolute = self.m, 1.0, False
         while True:
@@ -630,21 +638,21 @@ class FastRules:
         number = self.values[x].number
         if is_absolute:
             number, w = m.abs_(number), None if w is None else m.abs_(w)
-        return rules.Argument(number, w, None, sign)
+        return Argument(number, w, None, sign)
 
-    def _cubic(self, root: Expression, *, of_magnitude: bool = False) -> rules.Argument | None:
+    def _cubic(self, root: Expression, *, of_magnitude: bool = False) -> Argument | None:
         """The argument, or its magnitude, if it is a x + b x**3 with positive numbers a and b."""
         clamps: list[float] = []
         terms = polynomial_of(root, lambda n: self._without_clamp(n, clamps))
         if terms is None or set(terms[1]) != {1, 3} or min(terms[1].values()) <= 0:
             return None
         x, (linear, third) = terms[0], (terms[1][1], terms[1][3])
-        most = rules.where_reached(linear, third, rules.LIMITS["logistic"])
-        if not rules.is_cubic(linear, third, most) or any(most >= clamp for clamp in clamps):
+        most = where_reached(linear, third, rules.FAR_IN_SINGLE)
+        if not is_cubic(linear, third, most) or any(most >= clamp for clamp in clamps):
             return None
         self.require(x, most)
         number = self.values[x].number
-        return rules.cubic(self.m, self.m.abs_(number) if of_magnitude else number, linear, third)
+        return cubic(self.m, self.m.abs_(number) if of_magnitude else number, linear, third)
 
     def _without_clamp(self, root: Expression, clamps: list[float]) -> Expression:
         """The number that a choice comes to within limits, and that clamps leave alone which are noted."""

@@ -40,18 +40,19 @@ from ogive.lowering.numerics.bound import Bound
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import DoubleWord
 from ogive.lowering.numerics.elementary.float_float_functions import (
-    FUNCTIONS_IN_PAIRS,
+    LARGEST_OF_ROW,
+    MOST,
+    SCALE_OF_ROW,
+    exponential_of_row,
+    logistic_slope,
+)
+from ogive.lowering.numerics.elementary.function_row import FUNCTIONS
+from ogive.lowering.numerics.elementary.gates import (
     HARD_MISH_RAMP,
     HARD_SWISH_RAMP,
-    LARGEST_OF_ROW,
-    LIMITED,
-    MOST,
     NORMAL_GATE,
-    SCALE_OF_ROW,
     TANH_GATE,
-    exponential_of_row,
     gated,
-    logistic_slope,
     mish_gate,
     soft_sign,
     softplus_tail,
@@ -178,7 +179,7 @@ class FloatFloatReals:
     def arguments_of(self, current: Expression) -> list[Expression]:
         """The operand of a function, and what that is but for its sign; nothing for other nodes."""
         part = self.part(current)
-        if not (current.operation.name in LIMITED if part is None else part.rule in LIMITED_PARTS):
+        if not (_is_limited(current) if part is None else part.rule in LIMITED_PARTS):
             return []
         found = [current.operands[0] if part is None else part.operand]
         while (below := _beneath(found[-1])) is not None:
@@ -589,11 +590,18 @@ class _FloatFloatBranch:
                 if b.operation is ops.CONSTANT and b.attribute and not self.numbers[b].is_single:
                     return m.multiply(self.numbers[a], m.constant(1 / Fraction(b.attribute)))
                 return m.divide(self.numbers[a], self.numbers[b], is_same_for_all=not depends_on_elements(b))
-        if root.operation.name not in FUNCTIONS_IN_PAIRS:
+        row = FUNCTIONS.get(root.operation.name)
+        if row is None or row.in_pairs is None:
             raise NoFloatFloat(f"{root.operation.name} has no rule in pairs")
         reaches_all = root.operands[0] in self.moved
         argument = m.as_operand(self.numbers[root.operands[0]])
-        return FUNCTIONS_IN_PAIRS[root.operation.name](m, argument, is_result=is_result, reaches_all=reaches_all)
+        return row.in_pairs.rule(m, argument, is_result=is_result, reaches_all=reaches_all)
+
+
+def _is_limited(root: Expression) -> bool:
+    """Whether this is a function that has a rule for operands between -MOST and MOST alone."""
+    row = FUNCTIONS.get(root.operation.name)
+    return row is not None and row.in_pairs is not None and row.in_pairs.is_limited
 
 
 def _is_moderate(root: Expression, w: Expression) -> bool:

@@ -41,7 +41,7 @@ from ogive.lowering.integers import (
     whole_rows,
 )
 from ogive.lowering.numerics.double_word import Arithmetic
-from ogive.lowering.numerics.elementary.float_float_functions import FUNCTIONS_IN_PAIRS
+from ogive.lowering.numerics.elementary.function_row import known_in_pairs
 from ogive.lowering.program import MASK, Program, Source
 from ogive.lowering.single_precision import in_single_precision
 from ogive.lowering.untested_elements import untested, with_short_products
@@ -80,7 +80,7 @@ def lower(
         decide = decider(roots, inputs, outputs, modular=modular)
         return Program(tuple(inputs), tuple(outputs), results, parameter_count=parameter_count, decide=decide)
     if needs_test(roots, inputs, outputs, reduces=reduces):
-        in_pairs = as_computed(roots, keep=FUNCTIONS_IN_PAIRS)
+        in_pairs = as_computed(roots, keep=known_in_pairs())
         decide = decider(roots, inputs, outputs)
         in_repair = partial(as_computed, roots, states_limits=True)
         made = with_test(as_computed(roots), in_repair, inputs, outputs, parameter_count, in_pairs, decide=decide)

@@ -27,6 +27,8 @@ from ogive.lowering.fast_contract import (
     without_clamp,
 )
 from ogive.lowering.numerics.elementary import fast as rules
+from ogive.lowering.numerics.elementary.argument import Argument, cubic, is_cubic, where_reached
+from ogive.lowering.numerics.elementary.derived_numbers import FAST
 from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.machine import Machine, Unfused
 from ogive.lowering.program import Program, stored_operand
@@ -174,7 +176,7 @@ class _Single(FastRules):
             if terms is not None and terms[1] == {2: Fraction(-1, 2)}:
                 x = self._clamped(m.abs_(self.values[terms[0]].number), END_OF_TAIL)
                 square = m.mul_(x, x)
-                argument = rules.Argument(square, None, m.lost_of_product_(x, x, square), -1.0)
+                argument = Argument(square, None, m.lost_of_product_(x, x, square), -1.0)
                 return FastNumber(_exp(m, argument, m.mul_(square, m.number(-0.5)), 0.5), Interval(0.0, 1.0))
             high = 1.0 if interval.high <= 0 else math.inf
             return FastNumber(_exp_of(m, self._argument(inner), interval), Interval(0.0, high))
@@ -216,25 +218,23 @@ class _Single(FastRules):
         dividend = m.select_(m.less_(self.values[root].number, m.number(0.0)), e, one)
         return m.div_(dividend, m.add_(one, e))
 
-    def _cubic_of(self, root: Expression) -> tuple[rules.Argument, Expression] | None:
+    def _cubic_of(self, root: Expression) -> tuple[Argument, Expression] | None:
         """The magnitude of a x + b x**3 as an argument, and as a number: x is clamped to where e is zero."""
         terms = polynomial_of(root, without_clamp)
         if terms is None or set(terms[1]) != {1, 3} or min(terms[1].values()) <= 0:
             return None
         linear, third = terms[1][1], terms[1][3]
-        if not rules.is_cubic(linear, third, rules.where_reached(linear, third, -NORMAL)):
+        if not is_cubic(linear, third, where_reached(linear, third, -NORMAL)):
             return None
-        most = rules.where_reached(
-            linear, third, -ZERO
-        )  # where results are subnormal, the argument loses its last bits
+        most = where_reached(linear, third, -ZERO)  # where results are subnormal, the argument loses its last bits
         m = self.m
         x = self._clamped(m.abs_(self.values[terms[0]].number), most)
-        argument = rules.cubic(m, x, linear, third)
+        argument = cubic(m, x, linear, third)
         assert argument.w is not None
         return argument, m.mul_(argument.x, argument.w)
 
 
-def _exp_of(m: Machine, a: rules.Argument, interval: Interval) -> Expression:
+def _exp_of(m: Machine, a: Argument, interval: Interval) -> Expression:
     """Exp of an argument that may be anything."""
     y = a.value(m)
     if a.w is not None:
@@ -249,11 +249,11 @@ def _exp_of(m: Machine, a: rules.Argument, interval: Interval) -> Expression:
     return found
 
 
-def _exp(m: Machine, a: rules.Argument, y: Expression, factor: float) -> Expression:
+def _exp(m: Machine, a: Argument, y: Expression, factor: float) -> Expression:
     """``exp(factor * a)``, of which y is the rounded value, from `ZERO` on up to where it overflows."""
-    shifted, r = rules.reduced(m, a, factor)
+    shifted, r = rules.reduced_in_single(m, a, factor)
     k = factor * a.sign
-    series = (1.0, 1.0, *rules.FAST["EXP"])
+    series = (1.0, 1.0, *FAST["EXP"])
     value = m.polynomial_(r, tuple(c * k**i for i, c in enumerate(series)))
     return _scaled(m, value, shifted, y)
 
@@ -271,23 +271,23 @@ def _scaled(
     return m.select_(m.equal_(y, y), found, y)  # the exponent's sum may make a number of NaN
 
 
-def _expm1(m: Machine, a: rules.Argument, interval: Interval) -> Expression:
+def _expm1(m: Machine, a: Argument, interval: Interval) -> Expression:
     y = a.value(m)
     low, high = m.number(-32.0), m.number(80.0)
     x = m.select_(m.less_(y, low), low, y) if interval.low < -32.0 else y
     if interval.high > 80.0:
         x = m.select_(m.less_(high, x), high, x)
-    found = rules.expm1(m, rules.Argument(x))
+    found = rules.expm1_in_single(m, Argument(x))
     if interval.high > 80.0:
-        found = m.select_(m.less_(high, y), _exp_of(m, rules.Argument(y), interval), found)
+        found = m.select_(m.less_(high, y), _exp_of(m, Argument(y), interval), found)
     return found
 
 
-def _tanh(m: Machine, a: rules.Argument) -> Expression:
+def _tanh(m: Machine, a: Argument) -> Expression:
     y = a.value(m)
-    size, saturated = m.abs_(y), m.number(rules.SATURATED)
+    size, saturated = m.abs_(y), m.number(rules.SATURATED_IN_SINGLE)
     x = m.select_(m.less_(saturated, size), saturated, size)
-    return m.make(ops.COPY_SIGN, rules.tanh_below_saturation(m, rules.Argument(x)), y)
+    return m.make(ops.COPY_SIGN, rules.tanh_below_saturation(m, Argument(x)), y)
 
 
 def _normal_tail(m: Machine, a: Expression) -> Expression:

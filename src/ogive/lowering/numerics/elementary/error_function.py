@@ -38,18 +38,34 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from math import factorial, isqrt
 
 from ogive.graph import elementary_functions as functions
 from ogive.graph.expression import Expression, Format
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
-from ogive.lowering.numerics.elementary.condition_numbers import Function, anywhere, computed_by, inside, within
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, SECOND_LEVEL, WORDS
 from ogive.lowering.numerics.elementary.exponential import FARTHEST, exp, exp_as_quotient
+from ogive.lowering.numerics.elementary.fast import LIMIT_OF_TAIL
+from ogive.lowering.numerics.elementary.float_float_functions import (
+    ERF,
+    erfc_in_pairs,
+    normal_tail_in_pairs,
+    odd_in_pairs,
+)
+from ogive.lowering.numerics.elementary.function_row import (
+    Function,
+    InPairs,
+    InSingle,
+    anywhere,
+    computed_by,
+    inside,
+    within,
+)
 from ogive.lowering.numerics.elementary.logarithm import log, log1p
 from ogive.lowering.numerics.elementary.quotient import quotient
+from ogive.lowering.numerics.elementary.single_functions import tested_normal_tail_in_single
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
 
@@ -244,9 +260,20 @@ _TAIL = Function(
     anywhere(1490.0), _slope_of_tail, _room_of_tail, underflows=True, is_of_square=True, nothing_beyond=700.0
 )
 
-computed_by(functions.ERF, erf, Function(anywhere(1.0), lambda m, u, f: m.number(1.13), grows_as_operand=True))
-computed_by(functions.ERFC, erfc, _TAIL)
-computed_by(functions.NORMAL_TAIL, normal_tail, _TAIL)
+computed_by(
+    functions.ERF,
+    erf,
+    Function(anywhere(1.0), lambda m, u, f: m.number(1.13), grows_as_operand=True),
+    in_pairs=InPairs(partial(odd_in_pairs, ERF, 1.0)),
+)
+computed_by(functions.ERFC, erfc, _TAIL, in_pairs=InPairs(erfc_in_pairs))
+computed_by(
+    functions.NORMAL_TAIL,
+    normal_tail,
+    _TAIL,
+    in_pairs=InPairs(normal_tail_in_pairs),
+    in_single=InSingle(LIMIT_OF_TAIL, tested=tested_normal_tail_in_single, reach=LIMIT_OF_TAIL),
+)
 
 
 # ---- the inverse of the error function

@@ -37,15 +37,32 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
-from ogive.lowering.numerics.elementary.condition_numbers import (
+from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, WORDS
+from ogive.lowering.numerics.elementary.fast import exp_in_single, expm1_in_single, logistic_in_single
+from ogive.lowering.numerics.elementary.float_float_functions import (
+    exp2_in_pairs,
+    expm1_in_pairs,
+    logistic_in_pairs,
+    logistic_slope,
+    whole_exp_in_pairs,
+)
+from ogive.lowering.numerics.elementary.function_row import (
     Function,
+    InPairs,
+    InSingle,
+    alike,
     anywhere,
     computed_by,
     more_than_result,
     of_result,
     unit,
 )
-from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, WORDS
+from ogive.lowering.numerics.elementary.single_functions import (
+    FAR_IN_SINGLE,
+    tested_exp_in_single,
+    tested_expm1_in_single,
+    tested_logistic_in_single,
+)
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
 
@@ -393,9 +410,32 @@ _POWER = Function(anywhere(1500.0), of_result, unit, underflows=True, nothing_be
 _LIMITED = replace(_POWER, is_limited_above=True, saturates=True)
 
 # Condition numbers: of exp(u) it is abs(u), of those made of it no more than abs(u) + 1.
-computed_by(functions.EXP, exp, replace(_LIMITED, limits=(709.0, 1400.0), increasing=math.exp))
-computed_by(functions.EXP2, exp2, replace(_LIMITED, limits=(1020.0, 2020.0)))
-computed_by(functions.LOGISTIC, logistic, replace(_POWER, increasing=lambda u: 1 / (1 + math.exp(-u))))
+computed_by(
+    functions.EXP,
+    exp,
+    replace(_LIMITED, limits=(709.0, 1400.0), increasing=math.exp),
+    in_pairs=InPairs(whole_exp_in_pairs, is_limited=True),
+    in_single=InSingle(
+        *(FAR_IN_SINGLE, exp_in_single, tested_exp_in_single),
+        of_product=2.0**-25,
+        reach=FAR_IN_SINGLE,
+        has_shorter_results=True,
+    ),
+)
+computed_by(functions.EXP2, exp2, replace(_LIMITED, limits=(1020.0, 2020.0)), in_pairs=InPairs(exp2_in_pairs))
+computed_by(
+    functions.LOGISTIC,
+    logistic,
+    replace(_POWER, increasing=lambda u: 1 / (1 + math.exp(-u))),
+    in_pairs=InPairs(logistic_in_pairs, is_limited=True),
+    in_single=InSingle(
+        *(FAR_IN_SINGLE, logistic_in_single, tested_logistic_in_single),
+        of_product=2.0**-25,
+        reach=FAR_IN_SINGLE,
+        has_shorter_results=True,
+    ),
+)
+computed_by(functions.LOGISTIC_SLOPE, None, Function(), in_pairs=InPairs(alike(logistic_slope), is_limited=True))
 computed_by(
     functions.EXPM1,
     expm1,
@@ -404,5 +444,9 @@ computed_by(
         is_limited_above=True,
         saturates=True,
         grows_as_operand=True,
+    ),
+    in_pairs=InPairs(expm1_in_pairs, is_limited=True),
+    in_single=InSingle(
+        FAR_IN_SINGLE, expm1_in_single, tested_expm1_in_single, of_product=2.0**-24, reach=FAR_IN_SINGLE
     ),
 )

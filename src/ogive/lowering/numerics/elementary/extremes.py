@@ -21,7 +21,7 @@ from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, in_format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
-from ogive.lowering.numerics.elementary.condition_numbers import computed_by
+from ogive.lowering.numerics.elementary.function_row import computed_by
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
 from ogive.lowering.numerics.truths import both

@@ -1,7 +1,7 @@
 """The elementary functions of the fast contract: float32 lanes, nothing corrected but what exponentials magnify.
 
 Every rule is made of IEEE operations (sums, products, FMA, quotients, shifts of bits), so that it gives the same bits on
-every machine. It holds for numbers that are not large: `LIMITS` says for which, and lowering/fast_contract.py computes the
+every machine. It holds for numbers that are not large, and lowering/fast_contract.py computes the
 others exactly.
 
 With n the integer nearest to y / log(2) and r = y - n log(2):
@@ -29,82 +29,52 @@ its absolute error is small, not its relative one.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, depends_on_elements
+from ogive.graph.expression import Expression, depends_on_elements
+from ogive.lowering.numerics.elementary.argument import Argument, is_power_of_two
 from ogive.lowering.numerics.elementary.derived_numbers import FAST
 from ogive.lowering.numerics.machine import Machine
 
 __all__ = [
-    "FAST",
-    "LIMITS",
-    "SATURATED",
-    "Argument",
+    "FAR_IN_SINGLE",
+    "LIMIT_OF_TAIL",
+    "SATURATED_IN_SINGLE",
     "bell",
-    "cosh",
-    "cubic",
+    "cosh_in_single",
     "decay",
-    "exp",
-    "expm1",
-    "gate_slope",
+    "exp_in_single",
+    "expm1_in_single",
     "gaussian",
-    "is_cubic",
-    "is_power_of_two",
     "log1p_to_one",
-    "logistic",
-    "normal_tail",
+    "logistic_in_single",
+    "normal_tail_in_single",
     "one_per_cosh_squared",
     "parts_of_tail",
-    "reduced",
+    "reduced_in_single",
     "tail_on_both_sides",
-    "tanh",
     "tanh_below_saturation",
-    "where_reached",
+    "tanh_in_single",
 ]
 
 LOG2_E = float.fromhex("0x1.715476p+0")
 
 #: log(2) in two parts, of which the first leaves 9 bits for n.
-LOG_2 = float.fromhex("0x1.62e4p-1"), float.fromhex("0x1.7f7d1cp-20")
+LOG_2_IN_SINGLE = float.fromhex("0x1.62e4p-1"), float.fromhex("0x1.7f7d1cp-20")
 
 #: The nearest number to log(2), which is good to 2**-29: for results of 16 bits one is enough.
 NEAREST_LOG_2 = float.fromhex("0x1.62e43p-1")
 
-#: Below which magnitude of the argument a rule holds. exp is a normal number there, and so is a Q(a).
-LIMITS = {
-    "cosh": 87.0,
-    "exp": 87.0,
-    "expm1": 87.0,
-    "gaussian": 12.875,
-    "logistic": 87.0,
-    "normal_tail": 12.875,
-    "slope": 79.0,
-    "tanh": 2.0**60,
-}
+#: Up to this magnitude of its argument exp is a normal number.
+FAR_IN_SINGLE = 87.0
+
+#: Up to this magnitude of a the product a Q(a) is a normal number.
+LIMIT_OF_TAIL = 12.875
+
 
 #: From here on tanh is 1 after rounding.
-SATURATED = 9.125
-
-
-@dataclass(frozen=True)
-class Argument:
-    """``sign * (x * w + low)``."""
-
-    x: Expression
-    w: Expression | None = None
-    """None for 1."""
-    low: Expression | None = None
-    """A small number, or None for 0."""
-    sign: float = 1.0
-    is_short: bool = False
-    """Whether 2**-21 is enough: for results of 16 bits."""
-
-    def value(self, m: Machine) -> Expression:
-        value = self.x if self.w is None else m.mul_(self.x, self.w)
-        return value if self.sign > 0 else m.neg_(value)
+SATURATED_IN_SINGLE = 9.125
 
 
 def _numbers(name: str, *, is_short: bool) -> tuple[float, ...]:
@@ -112,7 +82,7 @@ def _numbers(name: str, *, is_short: bool) -> tuple[float, ...]:
     return tuple(FAST[f"{name}_SHORT" if is_short else name])
 
 
-def reduced(m: Machine, a: Argument, factor: float = 1.0) -> tuple[Expression, Expression]:
+def reduced_in_single(m: Machine, a: Argument, factor: float = 1.0) -> tuple[Expression, Expression]:
     """(n + magic, r / k) of the argument times ``factor``, a power of two; k is the factor and the sign."""
     k = factor * a.sign
     magic, log2_e = m.number(m.magic), m.number(k * LOG2_E)
@@ -120,7 +90,7 @@ def reduced(m: Machine, a: Argument, factor: float = 1.0) -> tuple[Expression, E
     n = m.sub_(shifted, magic)
     if a.is_short and a.w is None and a.low is None:
         return shifted, m.fma_(n, m.number(-NEAREST_LOG_2 / k), a.x)
-    high, low = (m.number(-part / k) for part in LOG_2)
+    high, low = (m.number(-part / k) for part in LOG_2_IN_SINGLE)
     if a.w is None:
         r = m.fma_(n, high, a.x)
     else:  # n * high is exact
@@ -130,24 +100,24 @@ def reduced(m: Machine, a: Argument, factor: float = 1.0) -> tuple[Expression, E
     return shifted, m.add_(r, m.fma_(n, low, a.low))
 
 
-def _reduced_in_two(m: Machine, a: Argument, factor: float) -> tuple[Expression, Expression, Expression]:
+def reduced_in_two_words(m: Machine, a: Argument, factor: float) -> tuple[Expression, Expression, Expression]:
     """The same of an argument with a low part, and what the sum that is r / k has lost."""
-    shifted, r = reduced(m, a, factor)
+    shifted, r = reduced_in_single(m, a, factor)
     high, low = r.operands
     return shifted, r, m.add_(m.sub_(high, r), low)
 
 
-def exp(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
+def exp_in_single(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
     """``exp(factor * a)`` where that is a normal number; the factor is a power of two."""
-    shifted, r = reduced(m, a, factor)
+    shifted, r = reduced_in_single(m, a, factor)
     k = factor * a.sign
     series = (1.0, 1.0, *_numbers("EXP", is_short=a.is_short))
     return m.times_power_of_two_(m.polynomial_(r, tuple(c * k**i for i, c in enumerate(series))), shifted)
 
 
-def _expm1_over(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
+def expm1_over_in_single(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
     """``expm1(factor * a) / (factor * sign)``."""
-    shifted, r = reduced(m, a, factor)
+    shifted, r = reduced_in_single(m, a, factor)
     k = factor * a.sign
     tail = m.polynomial_(r, tuple(c * k ** (i + 1) for i, c in enumerate(_numbers("EXPM1", is_short=a.is_short))))
     series = m.fma_(m.mul_(r, r), tail, r)
@@ -157,21 +127,21 @@ def _expm1_over(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
     return m.fma_(power, series, m.fma_(power, m.number(1 / k), m.number(-1 / k)))
 
 
-def expm1(m: Machine, a: Argument) -> Expression:
+def expm1_in_single(m: Machine, a: Argument) -> Expression:
     """``exp(a) - 1``. The sum loses the sign of a zero."""
-    value = _expm1_over(m, a)
+    value = expm1_over_in_single(m, a)
     return m.make(ops.COPY_SIGN, value, a.value(m))
 
 
-def logistic(m: Machine, a: Argument) -> Expression:
+def logistic_in_single(m: Machine, a: Argument) -> Expression:
     """``1 / (1 + exp(-a))``."""
-    e = exp(m, replace(a, sign=-a.sign))
+    e = exp_in_single(m, replace(a, sign=-a.sign))
     return m.div_(m.number(1.0), m.add_(m.number(1.0), e))
 
 
-def tanh(m: Machine, a: Argument) -> Expression:
+def tanh_in_single(m: Machine, a: Argument) -> Expression:
     """The hyperbolic tangent, at most 1 in magnitude."""
-    saturated, w = m.number(SATURATED), None
+    saturated, w = m.number(SATURATED_IN_SINGLE), None
     if a.w is not None:
         assert not depends_on_elements(a.w)
         w = m.abs_(a.w)
@@ -182,8 +152,8 @@ def tanh(m: Machine, a: Argument) -> Expression:
 
 
 def tanh_below_saturation(m: Machine, a: Argument) -> Expression:
-    """The same of a number between 0 and `SATURATED`."""
-    e = _expm1_over(m, a, 2.0)
+    """The same of a number between 0 and `SATURATED_IN_SINGLE`."""
+    e = expm1_over_in_single(m, a, 2.0)
     return m.div_(e, m.add_(e, m.number(1.0)))
 
 
@@ -196,10 +166,10 @@ def gaussian(m: Machine, a: Expression) -> Expression:
     """``exp(-a**2 / 2)``."""
     square = m.mul_(a, a)
     # The exponential magnifies the square's error.
-    return exp(m, Argument(square, None, m.lost_of_product_(a, a, square), -1.0), 0.5)
+    return exp_in_single(m, Argument(square, None, m.lost_of_product_(a, a, square), -1.0), 0.5)
 
 
-def normal_tail(m: Machine, a: Expression) -> Expression:
+def normal_tail_in_single(m: Machine, a: Expression) -> Expression:
     """``erfc(a / sqrt(2)) / 2`` of a number that is not negative."""
     less, above, below, shifted, _ = parts_of_tail(m, a)
     return m.div_(m.times_power_of_two_(m.fma_(less, above, above), shifted), below)
@@ -211,7 +181,7 @@ def parts_of_tail(m: Machine, a: Expression) -> tuple[Expression, Expression, Ex
     above, below = (_in_squares(m, a, square, part) for part in FAST["NORMAL_TAIL"])
     # exp(-a**2 / 2) times ``above``, but the exponential's last sum is never rounded.
     half = Argument(square, None, m.lost_of_product_(a, a, square), -1.0)
-    shifted, r, rest = _reduced_in_two(m, half, 0.5)
+    shifted, r, rest = reduced_in_two_words(m, half, 0.5)
     series = (1.0, *_numbers("EXP", is_short=not m.extended))
     less = m.fma_(
         m.polynomial_(r, tuple(c * -0.5 * (-0.5) ** i for i, c in enumerate(series))), r, m.mul_(rest, m.number(-0.5))
@@ -234,47 +204,6 @@ def _in_squares(m: Machine, x: Expression, square: Expression, coefficients: tup
     return value
 
 
-def cubic(m: Machine, x: Expression, linear: Fraction, third: Fraction) -> Argument:
-    """``linear * x + third * x**3`` of positive numbers, as an argument of exponentials.
-
-    It is x t, t = linear + third x**2, and what t lacks is kept. The first part of ``linear`` has two bits less than a
-    float32 number, so that t less it is exact where `is_cubic` holds.
-    """
-    single = Machine(Format.F32)
-    unit = Fraction(2) ** (_exponent(linear) - 21)
-    first = round(linear / unit) * unit
-    a_high, a_low = float(first), single.rounded(linear - first)
-    b_high = single.rounded(third)
-    b_low = single.rounded(third - Fraction(b_high))
-    square = m.mul_(x, x)
-    square_low = m.lost_of_product_(x, x, square)
-    high, slope = m.number(a_high), m.number(b_high)
-    t = m.fma_(square, slope, high)
-    lost = m.exact_sum_(square, slope, m.sub_(high, t))
-    rest = m.fma_(square_low, slope, m.fma_(square, m.number(b_low), m.number(a_low)))
-    return Argument(x, t, m.mul_(x, m.add_(lost, rest)))
-
-
-def where_reached(linear: Fraction, third: Fraction, value: float) -> float:
-    """About the largest float32 number of few bits at which ``linear * x + third * x**3`` is below the value."""
-    low, high = 0.0, value / float(linear)
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if float(linear) * middle + float(third) * middle**3 < value else (low, middle)
-    return math.floor(low * 64) / 64
-
-
-def is_cubic(linear: Fraction, third: Fraction, most: float) -> bool:
-    """Whether `cubic` holds for these positive numbers, and for all x up to a number."""
-    return third * Fraction(most) ** 2 < 8 * Fraction(2) ** _exponent(linear)
-
-
-def _exponent(value: Fraction) -> int:
-    """The largest e with ``2**e <= value``, of a positive number."""
-    e = value.numerator.bit_length() - value.denominator.bit_length()
-    return e if Fraction(2) ** e <= value else e - 1
-
-
 # ---- derivatives of activations under the fast contract: forms with one exponential and one division
 
 
@@ -284,7 +213,7 @@ def decay(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
     if w is not None and is_power_of_two(w):
         factor *= float(w.attribute)
         w = None
-    return exp(m, replace(a, x=m.abs_(a.x), w=w, sign=-1.0), factor)
+    return exp_in_single(m, replace(a, x=m.abs_(a.x), w=w, sign=-1.0), factor)
 
 
 def bell(m: Machine, e: Expression) -> Expression:
@@ -299,25 +228,12 @@ def one_per_cosh_squared(m: Machine, e: Expression) -> Expression:
     return m.div_(e, m.mul_(half, half))
 
 
-def gate_slope(m: Machine, e: Expression, w: Expression, is_negative: Expression) -> Expression:
-    """``logistic(u) * (1 + w * logistic(-u))`` for e = exp(-abs(u))."""
-    one = m.number(1.0)
-    rest = m.select_(is_negative, m.mul_(e, e), one)
-    total = m.add_(one, e)
-    return m.div_(m.fma_(e, m.add_(one, w), rest), m.mul_(total, total))
-
-
-def cosh(m: Machine, e: Expression) -> Expression:
+def cosh_in_single(m: Machine, e: Expression) -> Expression:
     """``(e + 1 / e) / 2`` for e = exp(-abs(u))."""
     return m.fma_(e, m.number(0.5), m.div_(m.number(0.5), e))
 
 
 def tail_on_both_sides(m: Machine, a: Expression, is_negative: Expression) -> Expression:
     """The tail of the normal distribution beyond a number, of whose magnitude ``a`` is."""
-    tail = normal_tail(m, a)
+    tail = normal_tail_in_single(m, a)
     return m.select_(is_negative, m.sub_(m.number(1.0), tail), tail)
-
-
-def is_power_of_two(constant: Expression) -> bool:
-    """Whether this is a constant by which multiplying is exact."""
-    return constant.operation == ops.CONSTANT and abs(math.frexp(constant.attribute)[0]) == 0.5

@@ -30,17 +30,14 @@ sinh is ``exp(x) / 2 - exp(-x) / 2``, and near zero its series.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, in_format, node
-from ogive.graph.irrational_numbers import LOG_2, LOG_10
+from ogive.graph.irrational_numbers import LOG_2
 from ogive.lowering.numerics.elementary.derived_numbers import PIECEWISE, TABLES, TWO_OVER_PI
 from ogive.lowering.numerics.elementary.own_errors import PAIRED
 from ogive.lowering.numerics.float_float import (
@@ -69,41 +66,43 @@ __all__ = [
     "ATAN",
     "ATANH",
     "ERF",
-    "FUNCTIONS_IN_PAIRS",
-    "HARD_MISH_RAMP",
-    "HARD_SWISH_RAMP",
     "LARGEST_OF_ROW",
     "LEAST_OF_ACOSH",
-    "LIMITED",
-    "LOGISTIC_GATE_SLOPE",
     "MOST",
-    "NORMAL_GATE",
-    "NORMAL_SLOPE",
     "NORMAL_TAIL",
     "NOTHING_OF_ROW",
+    "OF_ASIN",
+    "OF_ATANH",
     "POWERS",
     "SCALE_OF_ROW",
-    "SOFTPLUS_TAIL",
     "STEP",
     "STEP_LACKS",
     "TANH",
-    "TANH_GATE",
-    "TANH_GATE_SLOPE",
     "Piecewise",
     "Powers",
     "Window",
+    "acos_in_pairs",
+    "acosh_in_pairs",
+    "cosh_in_pairs",
+    "erfc_in_pairs",
     "evaluated",
+    "exp2_in_pairs",
     "exp_in_pairs",
+    "expm1_in_pairs",
     "exponential_of_row",
-    "gated",
+    "less",
+    "log1p_in_pairs",
+    "log_in_pairs",
+    "log_of_base_in_pairs",
+    "logistic_in_pairs",
     "logistic_slope",
-    "mish_gate",
-    "mish_slope",
+    "normal_tail_in_pairs",
+    "odd_in_pairs",
     "of_powers",
-    "slope_of_gate",
-    "soft_sign",
-    "softplus_tail",
-    "times_ramp",
+    "sine_in_pairs",
+    "sinh_in_pairs",
+    "tanh_slope",
+    "whole_exp_in_pairs",
 ]
 
 
@@ -134,23 +133,21 @@ class Piecewise:
     """The parts that the slopes c1 lack; nothing if empty."""
 
 
-#: erf(w), erfc(w / sqrt(2)) / 2, log(1 + exp(-w)) and tanh(w).
-ERF, NORMAL_TAIL, SOFTPLUS_TAIL, TANH = (
-    Piecewise(**PIECEWISE[name]) for name in ("ERF", "NORMAL_TAIL", "SOFTPLUS_TAIL", "TANH")
-)
+#: erf(w).
+ERF = Piecewise(**PIECEWISE["ERF"])
 
-#: The inverse functions.
-ACOS, ACOSH, ASIN, ASINH, ATAN, ATANH = (
-    Piecewise(**PIECEWISE[name]) for name in ("ACOS", "ACOSH", "ASIN", "ASINH", "ATAN", "ATANH")
-)
+#: erfc(w / sqrt(2)) / 2.
+NORMAL_TAIL = Piecewise(**PIECEWISE["NORMAL_TAIL"])
 
-#: Both forms of gelu of -w, negated.
-NORMAL_GATE, TANH_GATE = (Piecewise(**PIECEWISE[name]) for name in ("NORMAL_GATE", "TANH_GATE"))
 
-#: The derivatives of gelu, of its tanh form and of swish at -w.
-NORMAL_SLOPE, TANH_GATE_SLOPE, LOGISTIC_GATE_SLOPE = (
-    Piecewise(**PIECEWISE[name]) for name in ("NORMAL_SLOPE", "TANH_GATE_SLOPE", "LOGISTIC_GATE_SLOPE")
-)
+#: tanh(w).
+TANH = Piecewise(**PIECEWISE["TANH"])
+
+#: The inverse functions of cos, sin and tan.
+ACOS, ASIN, ATAN = (Piecewise(**PIECEWISE[name]) for name in ("ACOS", "ASIN", "ATAN"))
+
+#: The inverse functions of cosh, sinh and tanh.
+ACOSH, ASINH, ATANH = (Piecewise(**PIECEWISE[name]) for name in ("ACOSH", "ASINH", "ATANH"))
 
 
 def evaluated(m: FloatFloatArithmetic, table: Piecewise, argument: FloatFloat, steepness: float = 1.0) -> FloatFloat:
@@ -424,7 +421,7 @@ def _core(
     window = among.window(window)
     u = given = m.normalised(u)
     if most is not None:
-        u = _not_beyond(m, given, most)
+        u = not_beyond(m, given, most)
         if u is given:
             raise NoFloatFloat("an argument that may be anything where it is large")
     power, r, rest, shifted = _reduced(m, u.high, m.number(window.middle), window.powers, bias)
@@ -514,7 +511,7 @@ def _place_of(x: Expression, k: Expression) -> Expression:
     return m.fma_(exponent, m.number(2.0**23), m.number(-float(LEAST_POWER) - 2.0**31))
 
 
-def _inside(u: FloatFloat, most: float | None = None) -> Interval:
+def inside_of_rule(u: FloatFloat, most: float | None = None) -> Interval:
     if u.interval.low > MOST or u.interval.high < -MOST:
         raise NoFloatFloat("an argument that is never in the window of exp")
     ends = max(u.interval.low, -MOST), max(min(u.interval.high, MOST), -MOST)
@@ -534,7 +531,7 @@ def exp_in_pairs(
         share=POWERS[m.octave].share,
         relative=core.relative * SLACK_OF_POWER,
         bias=bias / SLACK_OF_POWER,
-        interval=_inside(u, most).map(math.exp),
+        interval=inside_of_rule(u, most).map(math.exp),
         is_nonzero=True,
         where=core.where,
     )
@@ -544,11 +541,11 @@ def exp_in_pairs(
 SLACK_OF_POWER = 1 + 2.0**-6
 
 
-def _exp(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+def whole_exp_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     if not is_result:
         return exp_in_pairs(m, u)
     u = m.normalised(u)
-    moved = _not_beyond(m, u, INFINITE) if reaches_all else u
+    moved = not_beyond(m, u, INFINITE) if reaches_all else u
     window = USUAL if moved is u else WIDE
     plain = exp_in_pairs(m, moved, window=window)
     bias = (plain.relative + 4 * U * plain.share) * SLACK_OF_POWER**3
@@ -556,12 +553,12 @@ def _exp(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all
     return replace(found, is_half=window.halved)
 
 
-def _exp2(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+def exp2_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     product = m.multiply(m.as_words(u), m.constant(LOG_2))
-    return _exp(m, product, is_result=is_result, reaches_all=reaches_all)
+    return whole_exp_in_pairs(m, product, is_result=is_result, reaches_all=reaches_all)
 
 
-def _cosh(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+def cosh_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     e = exp_in_pairs(m, m.absolute(u))
     return m.multiply(m.add(e, m.reciprocal(e)), m.constant(0.5))
 
@@ -573,7 +570,7 @@ LEAST_OF_SINH = 2.0**-5
 HUNDRED_TWENTIETH = float.fromhex("0x1.111112p-7")
 
 
-def _sinh(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+def sinh_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     u = m.normalised(u)
     size = m.absolute(u)
     e = exp_in_pairs(m, size, window=HALVED)
@@ -603,10 +600,10 @@ def _sinh(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_al
         lost=1.25 * u.lost + 4 * SMALLEST,
         where=e.where,
     )
-    return _with_sign(m, found, u, is_result=is_result)
+    return with_sign(m, found, u, is_result=is_result)
 
 
-def _with_sign(m: FloatFloatArithmetic, size: FloatFloat, u: FloatFloat, *, is_result: bool) -> FloatFloat:
+def with_sign(m: FloatFloatArithmetic, size: FloatFloat, u: FloatFloat, *, is_result: bool) -> FloatFloat:
     """The number with the sign of u."""
     if u.interval.low >= 0:
         return size
@@ -617,7 +614,7 @@ def _with_sign(m: FloatFloatArithmetic, size: FloatFloat, u: FloatFloat, *, is_r
     return replace(m.settled(found), interval=lies)
 
 
-def _not_beyond(m: FloatFloatArithmetic, u: FloatFloat, most: float) -> FloatFloat:
+def not_beyond(m: FloatFloatArithmetic, u: FloatFloat, most: float) -> FloatFloat:
     """The number, or the most positive or negative that it may be: where nothing but itself is out of range."""
     u = m.normalised(u)
     if not (u.is_single or u.is_quotient or u.interval.largest_magnitude <= LARGEST):
@@ -629,20 +626,20 @@ def _not_beyond(m: FloatFloatArithmetic, u: FloatFloat, most: float) -> FloatFlo
     return replace(u, high=high, low=m.select_(m.equal_(high, far), m.number(0.0), u.low))
 
 
-def _logistic(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+def logistic_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     if reaches_all:
-        u = _not_beyond(m, u, FAR)
+        u = not_beyond(m, u, FAR)
     found = m.reciprocal(m.add(m.constant(1.0), exp_in_pairs(m, m.negate(u))))
-    lies = _inside(u).map(lambda x: 1 / (1 + math.exp(-x)))
+    lies = inside_of_rule(u).map(lambda x: 1 / (1 + math.exp(-x)))
     return replace(found, relative=found.relative + NOTHING, interval=lies)
 
 
-def _expm1(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+def expm1_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     """T - 1 first, which is exact where it cancels."""
     u = m.as_words(u)
     if u.lost and not u.is_nonzero:
         raise NoFloatFloat("underflow shows in an operand that may be zero")
-    moved = _not_beyond(m, u, -FAR) if reaches_all and u.is_nonzero else u
+    moved = not_beyond(m, u, -FAR) if reaches_all and u.is_nonzero else u
     is_moved = moved is not u
     core = _core(m, moved)
     one = m.number(1.0)
@@ -672,99 +669,17 @@ def _expm1(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_a
         low=low,
         around=around,
         covered=COVERED - 1,
-        interval=_inside(u).map(math.expm1),
+        interval=inside_of_rule(u).map(math.expm1),
         is_nonzero=u.is_nonzero,
         may_be_zero=high,
         where=core.where,
     )
 
 
-def _less(m: FloatFloatArithmetic, a: Expression, b: FloatFloat) -> tuple[Expression, Expression]:
+def less(m: FloatFloatArithmetic, a: Expression, b: FloatFloat) -> tuple[Expression, Expression]:
     """``a - b`` in two words, of a number that is larger than b."""
     high = m.sub_(a, b.high)
     return high, m.sub_(m.sub_(m.sub_(a, high), b.high), low_of(b))
-
-
-def gated(table: Piecewise, m: FloatFloatArithmetic, x: FloatFloat) -> FloatFloat:
-    """``x`` times a gate: the larger of x and zero, less what the table has of the size of x."""
-    if not x.is_single:
-        raise NoFloatFloat("a gate of a computed number")
-    size = m.with_roundings(evaluated(m, table, m.exactly(m.abs_(x.high))), 1)
-    assert size.around is not None
-    larger = m.larger_(m.number(0.0), x.high)
-    high, low = _less(m, larger, size)
-    # The loss of the difference is rounded some times.
-    around = replace(size.around, plus=m.mul_(larger, m.number(2.0**-46)))
-    lies = Interval(-0.25, max(x.interval.high, 0.0))
-    return replace(
-        size, high=high, low=low, around=around, sign=x.high, may_be_zero=x.high, interval=lies, lost=SMALLEST
-    )
-
-
-#: Ramps are taken on the grid that float32 has from here on; and the error of what that lacks: of a difference, two products
-#: and a constant, each U, and more.
-BESIDE_RAMP, ERROR_OF_RAMP = Fraction(2), 8 * Fraction(U)
-
-
-class Ramp(NamedTuple):
-    """``(x - least) / (most - least)``, and 0 below and 1 above."""
-
-    least: int
-    most: int
-
-
-#: The constants of hard_swish and hard_mish.
-HARD_SWISH_RAMP, HARD_MISH_RAMP = Ramp(-3, 3), Ramp(-2, 0)
-
-
-def times_ramp(ramp: Ramp, m: FloatFloatArithmetic, x: FloatFloat) -> FloatFloat:
-    """``x`` times a ramp.
-
-    With ``w = most - least``, a the operand between both ends, and p the ramp on a coarse grid:
-
-        x ramp = x p + a (a - least - w p) / w
-
-    ``least + w p`` is exact. So the low word is wrong by a share of itself, and zero where the ramp lies on the grid.
-    """
-    if not x.is_single:
-        raise NoFloatFloat("a ramp of a computed number")
-    least, most = ramp
-    width = Fraction(most - least)
-    leading = m.larger_(m.number(float(least)), x.high)
-    a = m.smaller_(m.number(float(most)), leading)
-    slope, beside_zero = (m.number(m.rounded(n)) for n in (1 / width, BESIDE_RAMP - least / width))
-    on_grid = m.sub_(m.fma_(a, slope, beside_zero), m.number(BESIDE_RAMP))
-    rest = m.add_(a, m.fma_(m.number(-width), on_grid, m.number(float(-least))))
-    product = m.mul_(a, rest)
-    low, other = (m.mul_(product, m.number(m.rounded((1 + n) / width))) for n in (-ERROR_OF_RAMP, ERROR_OF_RAMP))
-    return FloatFloat(leading, on_grid, low=low, other_end=other, where=x.where)
-
-
-#: From here on ``x / (1 + x)`` is 1, but for a share that is less than the inverse.
-NEXT_TO_ONE = 2.0**60
-
-
-def soft_sign(m: FloatFloatArithmetic, x: FloatFloat) -> FloatFloat:
-    """``x / (1 + abs(x))``."""
-    if not x.is_single:
-        raise NoFloatFloat("the softsign of a computed number")
-    w = m.exactly(m.smaller_(m.number(NEXT_TO_ONE), m.abs_(x.high)), Interval(0.0, NEXT_TO_ONE))
-    w = replace(w, may_be_zero=x.high)
-    found = m.multiply(w, m.reciprocal(m.add(m.constant(1.0), w)))
-    relative = found.relative + 1 / NEXT_TO_ONE
-    return replace(found, turn=x.high, relative=relative, interval=Interval(0.0, 1.0), where=x.where)
-
-
-def slope_of_gate(table: Piecewise, m: FloatFloatArithmetic, x: FloatFloat) -> FloatFloat:
-    """The derivative of ``x`` times a gate: h(abs(x)) below zero, and elsewhere 1 less that."""
-    x = m.normalised(x)
-    below = m.with_roundings(evaluated(m, table, m.absolute(x)), 1)
-    assert below.around is not None
-    is_below = m.less_(x.high, m.number(0.0))
-    above = _less(m, m.number(1.0), below)
-    high, low = (m.select_(is_below, *words) for words in zip((below.high, low_of(below)), above, strict=True))
-    around = replace(below.around, plus=m.number(2.0**-46))
-    return replace(below, high=high, low=low, around=around, interval=Interval(-0.25, 1.25), is_nonzero=True)
 
 
 #: The beginning of the last interval of the normal tail, whose bound says nothing; and its slope, relative to it, up to there.
@@ -772,14 +687,14 @@ MOST_OF_TAIL = 30.5 / 31.45 * NORMAL_TAIL.most * (1 - 2.0**-10)
 STEEPNESS = 6.5
 
 
-def _normal_tail(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+def normal_tail_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     """Q(u), and below zero ``1 - Q(abs(u))``, which is a half at least."""
     u = m.normalised(u)
     tail = m.with_roundings(evaluated(m, NORMAL_TAIL, m.absolute(u), STEEPNESS), 1)
     assert tail.around is not None
     zero = m.number(0.0)
     is_above = m.less_(zero, u.high)
-    below = _less(m, m.number(1.0), tail)
+    below = less(m, m.number(1.0), tail)
     high, low = (m.select_(is_above, *words) for words in zip((tail.high, low_of(tail)), below, strict=True))
     # The loss of 1 - Q is rounded some times.
     around = replace(tail.around, plus=m.select_(is_above, zero, m.number(2.0**-46)))
@@ -789,45 +704,9 @@ def _normal_tail(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, rea
     return replace(tail, high=high, low=low, around=around, interval=lies, is_nonzero=True, where=where)
 
 
-def _erfc(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+def erfc_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     u = m.multiply(u, m.constant(ROOT_OF_TWO))
-    return m.multiply(_normal_tail(m, u, is_result=False, reaches_all=False), m.constant(2.0))
-
-
-def softplus_tail(m: FloatFloatArithmetic, u: FloatFloat) -> FloatFloat:
-    """``log(1 + exp(-abs(u)))``."""
-    size = m.absolute(u)
-    is_inside = m.less_equal_(m.as_words(size).high, m.number(FAR))
-    found = evaluated(m, SOFTPLUS_TAIL, size)
-    where = replace(found.where, holds=(*found.where.holds, is_inside))
-    return replace(found, interval=Interval(0.0, 0.75), is_nonzero=True, where=where)
-
-
-#: Beyond it mish's gate is 1 and next to nothing less.
-FAR_OF_MISH = 20.0
-
-
-def mish_gate(m: FloatFloatArithmetic, u: FloatFloat) -> FloatFloat:
-    """``tanh(log(1 + exp(u)))`` as ``n / (n + 2)``, with ``n = e (e + 2)`` and ``e = exp(u)``: nothing cancels."""
-    e = exp_in_pairs(m, u, most=FAR_OF_MISH)
-    two = m.constant(2.0)
-    n = m.multiply(e, m.add(e, two))
-    found = m.multiply(n, m.reciprocal(m.add(n, two)))
-    lies = Interval(math.exp(-MOST), 1.0)
-    return replace(found, relative=found.relative + 2 * math.exp(-2 * FAR_OF_MISH), interval=lies)
-
-
-def mish_slope(m: FloatFloatArithmetic, u: FloatFloat) -> FloatFloat:
-    """The derivative of u times this gate: ``(n + 4 u e (e + 1) / d) / d`` with ``d = n + 2``."""
-    e = exp_in_pairs(m, u, most=FAR_OF_MISH)
-    u = replace(u, interval=Interval(-MOST, MOST))
-    one = m.constant(1.0)
-    next_ = m.add(e, one)
-    n = m.multiply(e, m.add(next_, one))
-    share = m.reciprocal(m.add(n, m.constant(2.0)))
-    steep = m.multiply(m.multiply(m.multiply(e, next_), u), share)
-    found = m.multiply(m.add(n, m.multiply(steep, m.constant(4.0))), share)
-    return replace(found, relative=found.relative + 2.0**-48, interval=Interval(-0.25, 1.25))
+    return m.multiply(normal_tail_in_pairs(m, u, is_result=False, reaches_all=False), m.constant(2.0))
 
 
 def tanh_slope(m: FloatFloatArithmetic, u: FloatFloat) -> FloatFloat:
@@ -842,7 +721,7 @@ def logistic_slope(m: FloatFloatArithmetic, u: FloatFloat) -> FloatFloat:
     return replace(m.multiply(e, m.reciprocal(m.multiply(d, d))), interval=Interval(math.exp(-MOST) / 4, 0.25))
 
 
-def _odd(
+def odd_in_pairs(
     table: Piecewise,
     largest: float,
     m: FloatFloatArithmetic,
@@ -863,20 +742,23 @@ def _odd(
         may_be_zero=u.may_be_zero,
         lost=1.25 * u.lost + 4 * SMALLEST,
     )
-    return _with_sign(m, found, u, is_result=is_result)
+    return with_sign(m, found, u, is_result=is_result)
 
 
-#: The same up to the last interval of functions that end at 1: there it begins 0.0049 below that.
-OF_ASIN, OF_ACOS, OF_ATANH = 20.0, 104.0, 60.0
+#: The slope times 1, relative to the function, up to the last interval: it begins 0.0049 below 1.
+OF_ASIN, OF_ACOS = 20.0, 104.0
+
+#: The slope times 1, relative to the function, up to the last interval: it begins 0.0049 below 1.
+OF_ATANH = 60.0
 
 
-def _acos(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+def acos_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     """acos(abs(u)), and pi less that for a negative number."""
     u = m.normalised(u)
     found = m.with_roundings(evaluated(m, ACOS, m.absolute(u), OF_ACOS), 1)
     assert found.around is not None
     pi = m.constant(2 / TWO_OVER_PI)
-    high, low = _less(m, pi.high, found)
+    high, low = less(m, pi.high, found)
     is_below = m.less_(u.high, m.number(0.0))
     high = m.select_(is_below, high, found.high)
     low = m.select_(is_below, m.add_(low, low_of(pi)), low_of(found))
@@ -888,7 +770,7 @@ def _acos(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_al
 LEAST_OF_ACOSH = 1.0625
 
 
-def _acosh(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+def acosh_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     u = m.normalised(u)
     found = evaluated(m, ACOSH, u)
     where = replace(found.where, holds=(*found.where.holds, m.less_equal_(m.number(LEAST_OF_ACOSH), u.high)))
@@ -946,7 +828,7 @@ def _log_of_sum(m: FloatFloatArithmetic, x: Expression, rest: Expression | None)
     return FloatFloat(high, low=low, around=around, covered=m.roundings, interval=lies, may_be_zero=high, where=where)
 
 
-def _log(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+def log_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     u = m.normalised(u)
     found = _log_of_sum(m, u.high, u.low)
     relative = u.relative + u.lost * 2.0**126
@@ -959,13 +841,13 @@ def _log(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all
     return replace(found, where=Conditions(u.where.doubts, (*u.where.holds, *found.where.holds)))
 
 
-def _log_of_base(
+def log_of_base_in_pairs(
     base: Fraction, m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool
 ) -> FloatFloat:
-    return m.multiply(_log(m, u, is_result=False, reaches_all=False), m.constant(1 / base))
+    return m.multiply(log_in_pairs(m, u, is_result=False, reaches_all=False), m.constant(1 / base))
 
 
-def _log1p(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+def log1p_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     u = m.as_words(u)
     if not u.is_single:
         raise NoFloatFloat("log1p of a computed number")
@@ -983,7 +865,9 @@ HALF_TURN, BIT_OF_HALVES = 32, 5
 LARGEST_ERROR_OF_ANGLE = 2.0**-35
 
 
-def _sine(ahead: int, m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+def sine_in_pairs(
+    ahead: int, m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool
+) -> FloatFloat:
     """The sine of an angle that lies so many multiples of pi / 32 further.
 
     With n the integer nearest to ``32 u / pi`` and L, which is pi / 32 rounded to float32, ``r = u - n L`` is exact: n L is a
@@ -1054,46 +938,3 @@ def _sine(ahead: int, m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool
         around=Around(m.bound(of_square + m.roundings * U * share), z, plus),
         covered=m.roundings,
     )
-
-
-#: Functions that have a rule for operands between -MOST and MOST alone. Elsewhere elements are undecided.
-LIMITED = frozenset({"cosh", "exp", "expm1", "logistic", "logistic_slope", "mish_slope", "sinh", "tanh_slope"})
-
-
-def _whole(rule: Callable[[FloatFloatArithmetic, FloatFloat], FloatFloat]) -> Callable[..., FloatFloat]:
-    """A rule that is the same for results and for what more is computed of."""
-    return lambda m, u, *, is_result, reaches_all: rule(m, u)
-
-
-#: A function of a number, by the name of its operation. ``is_result``: whether nothing more is computed of it.
-#: ``reaches_all``: whether operands may be moved to where the rule holds.
-FUNCTIONS_IN_PAIRS: dict[str, Callable[..., FloatFloat]] = {
-    "acos": _acos,
-    "acosh": _acosh,
-    "asin": partial(_odd, ASIN, 1.6, steepness=OF_ASIN),
-    "asinh": partial(_odd, ASINH, 4.0),
-    "atan": partial(_odd, ATAN, 1.6),
-    "atanh": partial(_odd, ATANH, 4.0, steepness=OF_ATANH),
-    "cos": partial(_sine, HALF_TURN // 2),
-    "cosh": _cosh,
-    "erf": partial(_odd, ERF, 1.0),
-    "erfc": _erfc,
-    "exp": _exp,
-    "exp2": _exp2,
-    "expm1": _expm1,
-    "log": _log,
-    "log1p": _log1p,
-    "log2": partial(_log_of_base, LOG_2),
-    "log10": partial(_log_of_base, LOG_10),
-    "logistic": _logistic,
-    "normal_tail": _normal_tail,
-    "sin": partial(_sine, 0),
-    "sinh": _sinh,
-    "tanh": partial(_odd, TANH, 1.0),
-    "gate_slope": _whole(partial(slope_of_gate, LOGISTIC_GATE_SLOPE)),
-    "logistic_slope": _whole(logistic_slope),
-    "mish_slope": _whole(mish_slope),
-    "normal_gate_slope": _whole(partial(slope_of_gate, NORMAL_SLOPE)),
-    "tanh_slope": _whole(tanh_slope),
-    "tanh_gate_slope": _whole(partial(slope_of_gate, TANH_GATE_SLOPE)),
-}

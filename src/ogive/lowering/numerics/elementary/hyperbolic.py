@@ -28,21 +28,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from ogive.graph import elementary_functions as functions
 from ogive.graph.expression import Expression, Format
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
-from ogive.lowering.numerics.elementary.condition_numbers import (
-    Function,
-    anywhere,
-    computed_by,
-    inside,
-    inverse_squares,
-    more_than_result,
-    unit,
-    within,
-)
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, WORDS
 from ogive.lowering.numerics.elementary.exponential import (
     FARTHEST,
@@ -53,7 +44,33 @@ from ogive.lowering.numerics.elementary.exponential import (
     reduced_exponent,
     with_infinities,
 )
+from ogive.lowering.numerics.elementary.fast import tanh_in_single
+from ogive.lowering.numerics.elementary.float_float_functions import (
+    ASINH,
+    ATANH,
+    OF_ATANH,
+    TANH,
+    acosh_in_pairs,
+    cosh_in_pairs,
+    odd_in_pairs,
+    sinh_in_pairs,
+    tanh_slope,
+)
+from ogive.lowering.numerics.elementary.function_row import (
+    Function,
+    InPairs,
+    InSingle,
+    alike,
+    anywhere,
+    computed_by,
+    inside,
+    inverse_squares,
+    more_than_result,
+    unit,
+    within,
+)
 from ogive.lowering.numerics.elementary.logarithm import half_log_of_quotient, log1p
+from ogive.lowering.numerics.elementary.single_functions import FAR_IN_SINGLE, tested_tanh_in_single
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
 
@@ -159,9 +176,27 @@ def tanh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 
 _OF_EXPONENTIALS = Function(anywhere(1410.0), more_than_result, unit, (1400.0, 1400.0), saturates=True)
 
-computed_by(functions.SINH, sinh, replace(_OF_EXPONENTIALS, grows_as_operand=True))
-computed_by(functions.COSH, cosh, _OF_EXPONENTIALS)
-computed_by(functions.TANH, tanh, Function(anywhere(1.0), grows_as_operand=True))
+computed_by(
+    functions.SINH,
+    sinh,
+    replace(_OF_EXPONENTIALS, grows_as_operand=True),
+    in_pairs=InPairs(sinh_in_pairs, is_limited=True),
+)
+computed_by(
+    functions.COSH,
+    cosh,
+    _OF_EXPONENTIALS,
+    in_pairs=InPairs(cosh_in_pairs, is_limited=True),
+    in_single=InSingle(FAR_IN_SINGLE),
+)
+computed_by(
+    functions.TANH,
+    tanh,
+    Function(anywhere(1.0), grows_as_operand=True),
+    in_pairs=InPairs(partial(odd_in_pairs, TANH, 1.0)),
+    in_single=InSingle(2.0**60, tanh_in_single, tested_tanh_in_single, of_product=2.0**-24),
+)
+computed_by(functions.TANH_SLOPE, None, Function(), in_pairs=InPairs(alike(tanh_slope), is_limited=True))
 
 
 # ---- asinh, acosh and atanh, from log1p of numbers that nothing cancels in
@@ -244,10 +279,21 @@ def _slope_of_inverse_tangent(m: Arithmetic, u: Expression, f: Expression) -> Ex
 
 _LIMITS = (2.0**128, math.inf)
 
-computed_by(functions.ASINH, asinh, Function(anywhere(1.0), limits=_LIMITS, largest=800.0, grows_as_operand=True))
-computed_by(functions.ACOSH, acosh, Function((), _slope_of_inverse_cosh, _above_one, _LIMITS, largest=800.0))
+computed_by(
+    functions.ASINH,
+    asinh,
+    Function(anywhere(1.0), limits=_LIMITS, largest=800.0, grows_as_operand=True),
+    in_pairs=InPairs(partial(odd_in_pairs, ASINH, 4.0)),
+)
+computed_by(
+    functions.ACOSH,
+    acosh,
+    Function((), _slope_of_inverse_cosh, _above_one, _LIMITS, largest=800.0),
+    in_pairs=InPairs(acosh_in_pairs),
+)
 computed_by(
     functions.ATANH,
     atanh,
     Function(within(0.5, 1.3), _slope_of_inverse_tangent, inside, (1 - 2.0**-50, math.inf), largest=800.0),
+    in_pairs=InPairs(partial(odd_in_pairs, ATANH, 4.0, steepness=OF_ATANH)),
 )

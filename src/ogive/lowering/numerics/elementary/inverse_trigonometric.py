@@ -17,21 +17,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
-from ogive.lowering.numerics.elementary.condition_numbers import (
+from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, TWO_OVER_PI, WORDS
+from ogive.lowering.numerics.elementary.float_float_functions import ASIN, ATAN, OF_ASIN, acos_in_pairs, odd_in_pairs
+from ogive.lowering.numerics.elementary.function_row import (
     Function,
+    InPairs,
     anywhere,
     computed_by,
     inside,
     inverse_squares,
     within,
 )
-from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, TWO_OVER_PI, WORDS
 from ogive.lowering.numerics.elementary.quotient import quotient
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
@@ -222,7 +225,17 @@ def _slope_of_inverse_sine(m: Arithmetic, u: Expression, f: Expression) -> Expre
     return m.div_(m.number(1.0), m.sqrt_(inverse_squares(m, u)))
 
 
-computed_by(functions.ASIN, asin, Function(within(0.5, 1.2), _slope_of_inverse_sine, inside))
-computed_by(functions.ACOS, acos, Function((), _slope_of_inverse_sine, inside))
-computed_by(functions.ATAN, atan, Function(anywhere(1.0), grows_as_operand=True))
+computed_by(
+    functions.ASIN,
+    asin,
+    Function(within(0.5, 1.2), _slope_of_inverse_sine, inside),
+    in_pairs=InPairs(partial(odd_in_pairs, ASIN, 1.6, steepness=OF_ASIN)),
+)
+computed_by(functions.ACOS, acos, Function((), _slope_of_inverse_sine, inside), in_pairs=InPairs(acos_in_pairs))
+computed_by(
+    functions.ATAN,
+    atan,
+    Function(anywhere(1.0), grows_as_operand=True),
+    in_pairs=InPairs(partial(odd_in_pairs, ATAN, 1.6)),
+)
 computed_by(functions.ATAN2, atan2)

@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from ogive.graph import elementary_functions as functions
 from ogive.graph import irrational_numbers
@@ -26,10 +27,12 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
-from ogive.lowering.numerics.elementary.condition_numbers import Function, computed_by, of_operand
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, WORDS
 from ogive.lowering.numerics.elementary.exponential import FARTHEST, LOG_2, ROUNDED_LOG_2
+from ogive.lowering.numerics.elementary.float_float_functions import log1p_in_pairs, log_in_pairs, log_of_base_in_pairs
+from ogive.lowering.numerics.elementary.function_row import Function, InPairs, InSingle, computed_by, of_operand
 from ogive.lowering.numerics.elementary.quotient import quotient
+from ogive.lowering.numerics.elementary.single_functions import tested_log1p_in_single
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
 from ogive.lowering.numerics.truths import both
@@ -358,11 +361,20 @@ def _next(m: Arithmetic, u: Expression, f: Expression) -> Expression:
 
 _LOGARITHM = Function((), _reciprocal, of_operand, largest=800.0, is_logarithm=True, takes_exponents=True)
 
-computed_by(functions.LOG, log, _LOGARITHM)
-computed_by(functions.LOG2, log2, Function((), _reciprocal_and_more, of_operand, largest=1100.0, takes_exponents=True))
-computed_by(functions.LOG10, log10, _LOGARITHM)
+computed_by(functions.LOG, log, _LOGARITHM, in_pairs=InPairs(log_in_pairs))
+computed_by(
+    functions.LOG2,
+    log2,
+    Function((), _reciprocal_and_more, of_operand, largest=1100.0, takes_exponents=True),
+    in_pairs=InPairs(partial(log_of_base_in_pairs, irrational_numbers.LOG_2)),
+)
+computed_by(
+    functions.LOG10, log10, _LOGARITHM, in_pairs=InPairs(partial(log_of_base_in_pairs, irrational_numbers.LOG_10))
+)
 computed_by(
     functions.LOG1P,
     log1p,
     Function(((Interval(-0.5, math.inf), 1.45),), _reciprocal_of_next, _next, largest=800.0, grows_as_operand=True),
+    in_pairs=InPairs(log1p_in_pairs),
+    in_single=InSingle(tested=tested_log1p_in_single),
 )

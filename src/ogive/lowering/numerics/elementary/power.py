@@ -21,9 +21,9 @@ from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
-from ogive.lowering.numerics.elementary.condition_numbers import Function, anywhere, computed_by, of_operand
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS
 from ogive.lowering.numerics.elementary.exponential import exp
+from ogive.lowering.numerics.elementary.function_row import Function, anywhere, computed_by, of_operand
 from ogive.lowering.numerics.elementary.logarithm import precise_log, reduced
 from ogive.lowering.numerics.interval import Interval
 

@@ -15,14 +15,16 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
-from ogive.lowering.numerics.elementary.condition_numbers import Function, computed_by, more_than_result, within
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, TWO_OVER_PI, WORDS
+from ogive.lowering.numerics.elementary.float_float_functions import HALF_TURN, sine_in_pairs
+from ogive.lowering.numerics.elementary.function_row import Function, InPairs, computed_by, more_than_result, within
 from ogive.lowering.numerics.elementary.huge_angle import HUGE, WINDOWS, reduced_huge_angle
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
@@ -215,8 +217,15 @@ def _room_of_tangent(m: Arithmetic, u: Expression, f: Expression) -> Expression:
 
 _OF_ANGLES = Function(limits=(2.0**160, math.inf), static=2.0**-72)
 
-computed_by(functions.SIN, sin, replace(_OF_ANGLES, conditions=within(1.5, 1.0)))
-computed_by(functions.COS, cos, replace(_OF_ANGLES, conditions=within(1.0, 1.6)))
+computed_by(
+    functions.SIN, sin, replace(_OF_ANGLES, conditions=within(1.5, 1.0)), in_pairs=InPairs(partial(sine_in_pairs, 0))
+)
+computed_by(
+    functions.COS,
+    cos,
+    replace(_OF_ANGLES, conditions=within(1.0, 1.6)),
+    in_pairs=InPairs(partial(sine_in_pairs, HALF_TURN // 2)),
+)
 computed_by(
     functions.TAN,
     tan,

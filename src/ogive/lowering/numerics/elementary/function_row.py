@@ -1,4 +1,7 @@
-"""How a function of one number magnifies the error of its operand: a row beside the function's rule, in the file of its family.
+"""The row of a function of one number: its form for each level, and how it magnifies the error of its operand.
+
+It stands at the end of the function's file. The form in double words is on the operation itself, where a function of two numbers
+has its rule, too.
 
 An error e of the operand u moves f(u) by about ``abs(f'(u)) e``: that is the slope. A relative error is magnified by the condition number,
 ``abs(u f'(u) / f(u))``. propagation.py makes bounds of these.
@@ -15,15 +18,23 @@ from ogive.common.forking import cached_property
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Operation
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
+from ogive.lowering.numerics.elementary.argument import Argument, Made, SingleOperand
+from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic
 from ogive.lowering.numerics.interval import Interval
+from ogive.lowering.numerics.machine import Machine
 
 __all__ = [
     "FUNCTIONS",
     "Function",
+    "InPairs",
+    "InSingle",
+    "alike",
     "anywhere",
     "computed_by",
     "inside",
     "inverse_squares",
+    "known_in_pairs",
+    "known_in_single",
     "more_than_result",
     "of_operand",
     "of_result",
@@ -39,8 +50,42 @@ Slope = Callable[[Arithmetic, Expression, Expression], Expression]
 
 
 @dataclass(frozen=True)
+class InPairs:
+    """A function's form in pairs of float32."""
+
+    rule: Callable[..., FloatFloat]
+    """A rule of (arithmetic, operand, is_result, reaches_all): whether nothing more is computed of the result, and whether operands
+    may be moved to where the rule holds."""
+    is_limited: bool = False
+    """Whether it has a rule for operands between -MOST and MOST alone. Elsewhere elements are undecided."""
+
+
+def alike(rule: Callable[[FloatFloatArithmetic, FloatFloat], FloatFloat]) -> Callable[..., FloatFloat]:
+    """A rule that is the same for results and for what more is computed of."""
+    return lambda m, u, *, is_result, reaches_all: rule(m, u)
+
+
+@dataclass(frozen=True)
+class InSingle:
+    """A function's form in float32, where it is tested and where it is not: in results of 16 bits, and in the fast contract."""
+
+    limit: float = math.inf
+    """Below this magnitude of the argument the rule without a test holds."""
+    plain: Callable[[Machine, Argument], Expression] | None = None
+    """The rule without a test; None: it takes something else than an argument."""
+    tested: Callable[[SingleOperand, bool], Made] | None = None
+    """The rule with a test, of an operand of any size, and whether nothing more is computed of the result."""
+    of_product: float | None = None
+    """The error that is added where the operand is a product that was not rounded; None: it takes no product."""
+    reach: float = math.inf
+    """The largest magnitude where the function's condition number counts: beyond that it is in doubt, or at its limit."""
+    has_shorter_results: bool = False
+    """Whether it has a shorter form for results, with bounds of its own."""
+
+
+@dataclass(frozen=True)
 class Function:
-    """How a function of one number magnifies errors."""
+    """How a function of one number magnifies errors, and its forms in float32."""
 
     #: The condition number where the operand lies in an interval; the first interval that fits is taken.
     conditions: tuple[tuple[Interval, float], ...] = ()
@@ -77,6 +122,8 @@ class Function:
     is_of_square: bool = False
     #: Its name, by which its row is found (graph/elementary_functions.py).
     name: str = ""
+    in_pairs: InPairs | None = None
+    in_single: InSingle | None = None
 
     @property
     def domain(self) -> tuple[float, float]:
@@ -139,11 +186,30 @@ class Function:
 FUNCTIONS: dict[str, Function] = {}
 
 
-def computed_by(operation: Operation, rule: Callable[..., DoubleWord], function: Function | None = None) -> None:
-    """Put the arithmetic of a function on its row, and how it magnifies errors, if it is of one number."""
+def computed_by(
+    operation: Operation,
+    rule: Callable[..., DoubleWord] | None,
+    function: Function | None = None,
+    *,
+    in_pairs: InPairs | None = None,
+    in_single: InSingle | None = None,
+) -> None:
+    """Put the arithmetic of a function on its row: in double words, in pairs of float32 and in float32; and how it magnifies errors,
+    if it is of one number.
+    """
     operation.lowering = rule
     if function is not None:
-        FUNCTIONS[operation.name] = replace(function, name=operation.name)
+        FUNCTIONS[operation.name] = replace(function, name=operation.name, in_pairs=in_pairs, in_single=in_single)
+
+
+def known_in_pairs() -> frozenset[str]:
+    """The functions that have a form in pairs of float32."""
+    return frozenset(name for name, row in FUNCTIONS.items() if row.in_pairs is not None)
+
+
+def known_in_single() -> frozenset[str]:
+    """The functions that have a form in float32."""
+    return frozenset(name for name, row in FUNCTIONS.items() if row.in_single is not None)
 
 
 def anywhere(condition: float) -> tuple[tuple[Interval, float], ...]:
