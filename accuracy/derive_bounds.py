@@ -35,6 +35,21 @@ from ogive.lowering.numerics import float_float
 from ogive.lowering.numerics.elementary import double_double, fast, float_float_functions
 from ogive.lowering.numerics.elementary.derived_numbers import FAST, POLYNOMIALS, QUOTIENTS, TABLES, TWO_OVER_PI, WORDS
 from ogive.lowering.numerics.elementary.error_function import ERFC_SHORT, erfc_numbers, of_error_function
+from ogive.lowering.numerics.elementary.exponential.exp import LOG_2_IN_SINGLE, NEAREST_LOG_2, of_exponential
+from ogive.lowering.numerics.elementary.exponential.exp_of_rows import LARGEST_OF_ROW, SIXTIETH, THIRD, TWELFTH
+from ogive.lowering.numerics.elementary.exponential.expm1 import COVERED
+from ogive.lowering.numerics.elementary.exponential.powers_of_two import (
+    OF_SHORT_ROWS,
+    POWERS,
+    SIXTH,
+    STEP,
+    STEP_LACKS,
+    STEPS,
+    USUAL,
+    WIDE,
+    Window,
+    of_powers,
+)
 from ogive.lowering.numerics.machine import LONG
 
 BITS = 400
@@ -577,7 +592,7 @@ def in_pairs_of_series(numbers: Callable[[int], Fraction], reach: float, low: fl
 
 def less_one_long() -> float:
     """expm1(r), relative: the series and a product."""
-    return in_pairs_of_series(double_double.of_exponential, R, -R) + TIMES
+    return in_pairs_of_series(of_exponential, R, -R) + TIMES
 
 
 #: The absolute error of an exponential's reduced operand: a sum of numbers below 1/2, and products that are smaller.
@@ -765,8 +780,7 @@ MOST_SHORT_POWERS, MOST_POWERS_OF_HALF = 127, 26
 
 #: The error of log(2) as one number, and in two parts.
 LOG_2_IN_ONE_PART, LOG_2_IN_TWO_PARTS = (
-    float(abs(arb(2).log() - sum(map(arb, parts), arb(0))).upper())
-    for parts in ((fast.NEAREST_LOG_2,), fast.LOG_2_IN_SINGLE)
+    float(abs(arb(2).log() - sum(map(arb, parts), arb(0))).upper()) for parts in ((NEAREST_LOG_2,), LOG_2_IN_SINGLE)
 )
 
 
@@ -1045,16 +1059,16 @@ def in_words() -> dict[str, float]:
 # ---- pairs of float32 (float_float_functions.py): relative to the power that the table has
 
 
-def largest_rest(of_two_words: bool, window: float_float_functions.Window) -> float:
+def largest_rest(of_two_words: bool, window: Window) -> float:
     """The parts that a step, n times, and a power lack, and the low word of the operand: two units at most."""
-    among = float_float_functions.POWERS[window.octave]
+    among = POWERS[window.octave]
     most = window.largest * abs(among.step_lacks) + max(map(abs, among.of_table("POWERS_LACK"))) + 2.0**-34
     return most + 2 * SINGLE_UNIT * window.largest * among.step if of_two_words else most
 
 
-def float_float_reduced(window: float_float_functions.Window) -> float:
+def float_float_reduced(window: Window) -> float:
     """How far reduced operands lie: the reciprocal of a step is rounded, and so is n."""
-    return (0.5 + window.largest * SINGLE_UNIT + 2.0**-20) * float_float_functions.POWERS[window.octave].step
+    return (0.5 + window.largest * SINGLE_UNIT + 2.0**-20) * POWERS[window.octave].step
 
 
 def half_unit(value: float) -> float:
@@ -1065,7 +1079,7 @@ def float_float_series(octave: int, reach: float, per_operand: bool = False) -> 
     """The rest that the polynomial leaves of ``exp(r) - 1 - r``; relative to r if it is to be."""
 
     def difference(r: Any) -> Any:
-        rest = at(float_float_functions.POWERS[octave].coefficients, r) - series(after(2, factorial), r, 0.3)
+        rest = at(POWERS[octave].coefficients, r) - series(after(2, factorial), r, 0.3)
         return rest * r if per_operand else rest * r * r
 
     return largest(difference, -reach, reach)
@@ -1073,7 +1087,7 @@ def float_float_series(octave: int, reach: float, per_operand: bool = False) -> 
 
 def float_float_polynomial(octave: int, reach: float) -> float:
     """The rounding errors of the polynomial."""
-    *others, inner = float_float_functions.POWERS[octave].coefficients
+    *others, inner = POWERS[octave].coefficients
     error = 0.0
     for coefficient in reversed(others):
         inner = coefficient + inner * reach
@@ -1081,15 +1095,15 @@ def float_float_polynomial(octave: int, reach: float) -> float:
     return error
 
 
-def rest_rounded(of_two_words: bool, window: float_float_functions.Window) -> float:
+def rest_rounded(of_two_words: bool, window: Window) -> float:
     """Constants in one word, n times; a table in one word; one FMA, and a sum."""
-    among = float_float_functions.POWERS[window.octave]
+    among = POWERS[window.octave]
     lacking = float(abs(arb(2).log() / among.count - arb(among.step) - arb(among.step_lacks)).upper())
     rest = largest_rest(of_two_words, window)
     return window.largest * lacking + 2 * half_unit(2.0**-24) + half_unit(rest) * (2 if of_two_words else 1)
 
 
-def exp_float_float(of_two_words: bool, window: float_float_functions.Window) -> float:
+def exp_float_float(of_two_words: bool, window: Window) -> float:
     """``T (1 + r + q)``. The error of a rest of one word counts ``1 + r`` times, and what the series in it lacks is small."""
     rest, r = largest_rest(of_two_words, window), float_float_reduced(window)
     error = rest_rounded(of_two_words, window) * (1 + r) + rest**2
@@ -1116,17 +1130,15 @@ def exp_float_float(of_two_words: bool, window: float_float_functions.Window) ->
 
 def exp_of_row() -> float:
     """`exponential_of_row`: ``T (1 + w + q) + high rest``, where w is ``r + r**2 / 2`` rounded, and q has what that loses."""
-    steps = float_float_functions.LARGEST_OF_ROW * float_float_functions.STEPS + 1
-    r = (0.5 + steps * SINGLE_UNIT + 2.0**-20) * float_float_functions.STEP
-    rest = steps * abs(float_float_functions.STEP_LACKS) + max(map(abs, TABLES["POWERS_LACK"])) + 2.0**-34
-    lacking = float(
-        abs(arb(2).log() / 32 - arb(float_float_functions.STEP) - arb(float_float_functions.STEP_LACKS)).upper()
-    )
+    steps = LARGEST_OF_ROW * STEPS + 1
+    r = (0.5 + steps * SINGLE_UNIT + 2.0**-20) * STEP
+    rest = steps * abs(STEP_LACKS) + max(map(abs, TABLES["POWERS_LACK"])) + 2.0**-34
+    lacking = float(abs(arb(2).log() / 32 - arb(STEP) - arb(STEP_LACKS)).upper())
     error = steps * lacking + 2 * half_unit(2.0**-24) + half_unit(rest)  # of the rest
-    numbers = (float_float_functions.THIRD, float_float_functions.TWELFTH, float_float_functions.SIXTIETH)
+    numbers = (THIRD, TWELFTH, SIXTIETH)
     error += largest(lambda z: (at(numbers, z) / 2 - series(after(3, factorial), z, 0.3)) * z * z * z, -r, r)
-    inner = float_float_functions.TWELFTH + r * float_float_functions.SIXTIETH
-    polynomial = float_float_functions.THIRD + r * inner
+    inner = TWELFTH + r * SIXTIETH
+    polynomial = THIRD + r * inner
     error += (half_unit(inner) * r + half_unit(polynomial) + 2 * SINGLE_UNIT * polynomial) * r**3 / 2
     lost = half_unit(r * (1 + r))
     q = polynomial * r**3 / 2 * (1 + 2.0**-20) + lost
@@ -1139,19 +1151,19 @@ def exp_of_row() -> float:
 
 def expm1_float_float_near_zero(octave: int) -> float:
     """Where n is zero: relative to r. A low word of the operand is all of the rest; low words are rounded some times more."""
-    window = float_float_functions.POWERS[octave].window(float_float_functions.USUAL)
+    window = POWERS[octave].window(USUAL)
     r, lowest = float_float_reduced(window) * (1 + 2.0**-20), 2 * SINGLE_UNIT
     of_polynomial = float_float_series(octave, r, per_operand=True) + float_float_polynomial(octave, r) * r
     low = 0.51 * r + lowest
     of_one = SINGLE_UNIT * 0.51 * r
     of_two = SINGLE_UNIT * (r * 1.02 + 0.51 * r) + SINGLE_UNIT * lowest
-    return of_polynomial + max(of_one, of_two) + SINGLE_UNIT * low * (1 + float_float_functions.COVERED)
+    return of_polynomial + max(of_one, of_two) + SINGLE_UNIT * low * (1 + COVERED)
 
 
 def expm1_float_float(octave: int) -> float:
     """Where n is not zero T is no more than so many times as large as the leading part of the result."""
-    among = float_float_functions.POWERS[octave]
-    smallest = (0.5 - among.window(float_float_functions.USUAL).largest * SINGLE_UNIT - 2.0**-20) * among.step
+    among = POWERS[octave]
+    smallest = (0.5 - among.window(USUAL).largest * SINGLE_UNIT - 2.0**-20) * among.step
     for n in (-1, 1):
         power = 2.0 ** (n / among.count)
         size = abs(math.expm1(n * smallest)) - power * among.share
@@ -1163,7 +1175,7 @@ def sinh_float_float_near_zero() -> float:
     """``w + w**3 (1/6 + w**2 / 120)``, relative to w: the rest of the series, and roundings of the polynomial and three products."""
     most, numbers = (
         float_float_functions.LEAST_OF_SINH**2,
-        (float_float_functions.SIXTH, float_float_functions.HUNDRED_TWENTIETH),
+        (SIXTH, float_float_functions.HUNDRED_TWENTIETH),
     )
     rest = largest(lambda z: (at(numbers, z) - series(lambda k: factorial(2 * k + 3), z, 0.01)) * z, 0.0, most)
     size = numbers[0] + most * numbers[1]
@@ -1171,17 +1183,17 @@ def sinh_float_float_near_zero() -> float:
 
 
 def in_single_pairs() -> dict[str, float]:
-    windows = {"": float_float_functions.USUAL, "wide ": float_float_functions.WIDE}
+    windows = {"": USUAL, "wide ": WIDE}
     words = {"exp": False, "exp of two words": True}
     found = {}
-    for octave, among in float_float_functions.POWERS.items():
+    for octave, among in POWERS.items():
         for wide, name in ((wide, name) for wide in windows for name in words):
             window, two = windows[wide], words[name]
-            found[wide + name + float_float_functions.of_powers(octave)] = exp_float_float(two, among.window(window))
-        found["expm1 near zero" + float_float_functions.of_powers(octave)] = expm1_float_float(octave)
+            found[wide + name + of_powers(octave)] = exp_float_float(two, among.window(window))
+        found["expm1 near zero" + of_powers(octave)] = expm1_float_float(octave)
     found |= {
         "exp of rows": exp_of_row(),
-        "exp of rows of 16 bits": exp_float_float(False, float_float_functions.OF_SHORT_ROWS),
+        "exp of rows of 16 bits": exp_float_float(False, OF_SHORT_ROWS),
     }
     return {**found, "sinh near zero": sinh_float_float_near_zero()}
 

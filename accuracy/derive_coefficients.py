@@ -164,7 +164,7 @@ ORDER = (2, 1, 0, 3)
 
 
 def of_ninth_degree(powers: Sequence[mp.mpf]) -> list[mp.mpf]:
-    """The numbers of the polynomial (lowering/numerics/elementary/exponential.py), in the order of their use.
+    """The numbers of the polynomial (lowering/numerics/elementary/exponential/exp.py), in the order of their use.
 
     In y = x + shift its odd part is y times a polynomial in y**2 with the roots a. Divided by y**2 - a the polynomial leaves
     a constant.

@@ -6,7 +6,7 @@ from math import factorial
 import pytest
 
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS
-from ogive.lowering.numerics.elementary.exponential import of_ninth_degree
+from ogive.lowering.numerics.elementary.exponential.exp import of_ninth_degree
 from ogive.lowering.numerics.elementary.own_errors import PROMOTED
 from ogive.lowering.numerics.machine import LONG
 

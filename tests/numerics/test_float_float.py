@@ -21,6 +21,8 @@ from ogive.differentiation.partials import gate_slope, gelu_slope
 from ogive.graph.expression import Format, constant, formula_node, node, walk
 from ogive.lowering.float_float_results import FloatFloatReals, known_patterns
 from ogive.lowering.lower import lower
+from ogive.lowering.numerics.elementary.exponential.exp_of_rows import NOTHING_OF_ROW, exponential_of_row
+from ogive.lowering.numerics.elementary.exponential.logistic import logistic_slope
 from ogive.lowering.numerics.elementary.float_float_functions import (
     ACOS,
     ACOSH,
@@ -31,12 +33,9 @@ from ogive.lowering.numerics.elementary.float_float_functions import (
     ERF,
     LEAST_OF_ACOSH,
     NORMAL_TAIL,
-    NOTHING_OF_ROW,
     TANH,
     Piecewise,
     evaluated,
-    exponential_of_row,
-    logistic_slope,
 )
 from ogive.lowering.numerics.elementary.function_row import FUNCTIONS, known_in_pairs
 from ogive.lowering.numerics.elementary.gates import (

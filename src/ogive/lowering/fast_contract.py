@@ -26,6 +26,8 @@ from ogive.lowering.cost import is_worth_it
 from ogive.lowering.numerics.elementary import fast as rules
 from ogive.lowering.numerics.elementary import function_row
 from ogive.lowering.numerics.elementary.argument import Argument, cubic, is_cubic, is_power_of_two, where_reached
+from ogive.lowering.numerics.elementary.exponential.exp import FAR_IN_SINGLE, decay
+from ogive.lowering.numerics.elementary.exponential.logistic import bell_in_single
 from ogive.lowering.numerics.elementary.function_row import known_in_single
 from ogive.lowering.numerics.elementary.gates import LIMIT_OF_SLOPES, gate_slope_in_single
 from ogive.lowering.numerics.interval import Interval
@@ -548,9 +550,7 @@ class FastRules:
         if operation == "normal_tail":
             return FastNumber(self._normal_tail(inner, interval), IMAGES[operation])
         if operation == "cosh":
-            return FastNumber(
-                rules.cosh_in_single(m, rules.decay(m, self._argument(inner))), Interval(1.0, math.cosh(87.0))
-            )
+            return FastNumber(rules.cosh_in_single(m, decay(m, self._argument(inner))), Interval(1.0, math.cosh(87.0)))
         argument = self._argument(inner) if cubic is None else cubic
         assert form.plain is not None
         number = form.plain(m, argument)
@@ -592,7 +592,7 @@ class FastRules:
         m, cubic = self.m, self._cubic(gate.u, of_magnitude=True)
         if cubic is None:
             self.require(gate.u, LIMIT_OF_SLOPES)
-        e = rules.decay(m, self._argument(gate.u) if cubic is None else cubic)
+        e = decay(m, self._argument(gate.u) if cubic is None else cubic)
         is_negative = m.less_(self.values[gate.u].number, m.number(0.0))
         w = self.values[gate.w]
         interval = Interval.around(1.0) + w.interval * Interval(0.0, 1.0)
@@ -606,9 +606,9 @@ class FastRules:
         if bell.is_of_cosh and not (
             factor is not None and factor.operation == ops.CONSTANT and factor.attribute == QUARTER
         ):
-            number = rules.one_per_cosh_squared(m, rules.decay(m, argument, 2.0))
+            number = rules.one_per_cosh_squared(m, decay(m, argument, 2.0))
         else:
-            number = rules.bell(m, rules.decay(m, argument, 2.0 if bell.is_of_cosh else 1.0))
+            number = bell_in_single(m, decay(m, argument, 2.0 if bell.is_of_cosh else 1.0))
             factor = None
         image = Interval(0.0, 1.0)
         if factor is None:
@@ -647,7 +647,7 @@ class FastRules:
         if terms is None or set(terms[1]) != {1, 3} or min(terms[1].values()) <= 0:
             return None
         x, (linear, third) = terms[0], (terms[1][1], terms[1][3])
-        most = where_reached(linear, third, rules.FAR_IN_SINGLE)
+        most = where_reached(linear, third, FAR_IN_SINGLE)
         if not is_cubic(linear, third, most) or any(most >= clamp for clamp in clamps):
             return None
         self.require(x, most)

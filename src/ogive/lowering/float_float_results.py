@@ -39,13 +39,9 @@ from ogive.lowering.identities import spelled_gate, with_common_factors, without
 from ogive.lowering.numerics.bound import Bound
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import DoubleWord
-from ogive.lowering.numerics.elementary.float_float_functions import (
-    LARGEST_OF_ROW,
-    MOST,
-    SCALE_OF_ROW,
-    exponential_of_row,
-    logistic_slope,
-)
+from ogive.lowering.numerics.elementary.exponential.exp_of_rows import LARGEST_OF_ROW, SCALE_OF_ROW, exponential_of_row
+from ogive.lowering.numerics.elementary.exponential.logistic import logistic_slope
+from ogive.lowering.numerics.elementary.exponential.powers_of_two import MOST
 from ogive.lowering.numerics.elementary.function_row import FUNCTIONS
 from ogive.lowering.numerics.elementary.gates import (
     HARD_MISH_RAMP,

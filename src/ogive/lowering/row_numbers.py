@@ -41,7 +41,7 @@ from ogive.graph.expression import (
 )
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS
-from ogive.lowering.numerics.elementary.exponential import EXACT_LOG_2, LOG2_E, minus_log_2, whole_part
+from ogive.lowering.numerics.elementary.exponential.exp import EXACT_LOG_2, LOG2_E, minus_log_2, whole_part
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.program import Reduction
 

@@ -29,6 +29,8 @@ from ogive.lowering.fast_contract import (
 from ogive.lowering.numerics.elementary import fast as rules
 from ogive.lowering.numerics.elementary.argument import Argument, cubic, is_cubic, where_reached
 from ogive.lowering.numerics.elementary.derived_numbers import FAST
+from ogive.lowering.numerics.elementary.exponential.exp import reduced_in_single
+from ogive.lowering.numerics.elementary.exponential.expm1 import expm1_in_single
 from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.machine import Machine, Unfused
 from ogive.lowering.program import Program, stored_operand
@@ -251,7 +253,7 @@ def _exp_of(m: Machine, a: Argument, interval: Interval) -> Expression:
 
 def _exp(m: Machine, a: Argument, y: Expression, factor: float) -> Expression:
     """``exp(factor * a)``, of which y is the rounded value, from `ZERO` on up to where it overflows."""
-    shifted, r = rules.reduced_in_single(m, a, factor)
+    shifted, r = reduced_in_single(m, a, factor)
     k = factor * a.sign
     series = (1.0, 1.0, *FAST["EXP"])
     value = m.polynomial_(r, tuple(c * k**i for i, c in enumerate(series)))
@@ -277,7 +279,7 @@ def _expm1(m: Machine, a: Argument, interval: Interval) -> Expression:
     x = m.select_(m.less_(y, low), low, y) if interval.low < -32.0 else y
     if interval.high > 80.0:
         x = m.select_(m.less_(high, x), high, x)
-    found = rules.expm1_in_single(m, Argument(x))
+    found = expm1_in_single(m, Argument(x))
     if interval.high > 80.0:
         found = m.select_(m.less_(high, y), _exp_of(m, Argument(y), interval), found)
     return found

@@ -14,7 +14,7 @@ from ogive.lowering.fold import fewer_conversions
 from ogive.lowering.forms import with_forms
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
-from ogive.lowering.numerics.elementary.exponential import exp
+from ogive.lowering.numerics.elementary.exponential.exp import exp
 from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.precisions import PROMOTED
 from ogive.lowering.program import Program, Reduction, Summation

@@ -13,7 +13,17 @@ from typing import Any
 from ogive.graph.expression import Format
 from ogive.lowering.numerics.machine import LONG
 
-__all__ = ["FAST", "PIECEWISE", "POLYNOMIALS", "QUOTIENTS", "SECOND_LEVEL", "TABLES", "TWO_OVER_PI", "WORDS"]
+__all__ = [
+    "FAST",
+    "PIECEWISE",
+    "POLYNOMIALS",
+    "QUOTIENTS",
+    "SECOND_LEVEL",
+    "TABLES",
+    "TWO_OVER_PI",
+    "WORDS",
+    "numbers_in_single",
+]
 
 #: How the file names a form.
 FORMS = {"F32": Format.F32, "F64": Format.F64, "LONG": LONG}
@@ -62,3 +72,8 @@ PIECEWISE: dict[str, dict[str, Any]] = SECTIONS["piecewise"]
 
 #: Its first 1198 bits: 1024 for the largest exponent, and those that remain of a product with a number of 53 bits.
 TWO_OVER_PI = Fraction(int(SECTIONS["two over pi"]["TWO_OVER_PI"]["digits"], 16), 1 << 1198)
+
+
+def numbers_in_single(name: str, *, is_short: bool) -> tuple[float, ...]:
+    """The coefficients of a polynomial; fewer for results of 16 bits."""
+    return tuple(FAST[f"{name}_SHORT" if is_short else name])

@@ -19,7 +19,6 @@ __all__ = [
     "Pair",
     "constant",
     "cosine",
-    "exponential_less_one",
     "negative",
     "of_number",
     "over",
@@ -127,10 +126,6 @@ def polynomial(m: Arithmetic, x: Pair, numbers: tuple[Fraction, ...], short: int
     return m.fast_two_sum(*value)
 
 
-def of_exponential(k: int) -> Fraction:
-    return Fraction(1, math.factorial(k + 1))
-
-
 def of_sine(k: int) -> Fraction:
     """sin(r) / r in r**2."""
     return Fraction((-1) ** k, math.factorial(2 * k + 1))
@@ -139,11 +134,6 @@ def of_sine(k: int) -> Fraction:
 def of_cosine(k: int) -> Fraction:
     """cos(r) in r**2."""
     return Fraction((-1) ** k, math.factorial(2 * k))
-
-
-def exponential_less_one(m: Arithmetic, r: Pair) -> Pair:
-    """``expm1(r)`` of a number within log(2) / 2; a zero keeps no sign."""
-    return times(m, r, series(m, r, of_exponential, 0.3467))
 
 
 def sine(m: Arithmetic, r: Pair, square: Pair, reach: float) -> Pair:

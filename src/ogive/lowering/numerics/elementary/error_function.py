@@ -46,7 +46,7 @@ from ogive.graph.expression import Expression, Format
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, SECOND_LEVEL, WORDS
-from ogive.lowering.numerics.elementary.exponential import FARTHEST, exp, exp_as_quotient
+from ogive.lowering.numerics.elementary.exponential.exp import FARTHEST, exp, exp_as_quotient
 from ogive.lowering.numerics.elementary.fast import LIMIT_OF_TAIL
 from ogive.lowering.numerics.elementary.float_float_functions import (
     ERF,

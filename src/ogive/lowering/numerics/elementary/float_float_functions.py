@@ -37,13 +37,19 @@ import numpy as np
 
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, in_format, node
-from ogive.graph.irrational_numbers import LOG_2
 from ogive.lowering.numerics.elementary.derived_numbers import PIECEWISE, TABLES, TWO_OVER_PI
+from ogive.lowering.numerics.elementary.exponential.exp import exp_in_pairs
+from ogive.lowering.numerics.elementary.exponential.logistic import logistic_slope
+from ogive.lowering.numerics.elementary.exponential.powers_of_two import (
+    HALVED,
+    MOST,
+    SIXTH,
+    UNIT,
+    bits_beyond,
+)
 from ogive.lowering.numerics.elementary.own_errors import PAIRED
 from ogive.lowering.numerics.float_float import (
-    FEW_POWERS,
     LARGEST,
-    MANY_POWERS,
     SLACK,
     SMALLEST,
     Around,
@@ -56,7 +62,6 @@ from ogive.lowering.numerics.float_float import (
     unsigned,
 )
 from ogive.lowering.numerics.interval import Interval
-from ogive.lowering.numerics.machine import Machine
 
 __all__ = [
     "ACOS",
@@ -66,43 +71,26 @@ __all__ = [
     "ATAN",
     "ATANH",
     "ERF",
-    "LARGEST_OF_ROW",
     "LEAST_OF_ACOSH",
-    "MOST",
     "NORMAL_TAIL",
-    "NOTHING_OF_ROW",
     "OF_ASIN",
     "OF_ATANH",
-    "POWERS",
-    "SCALE_OF_ROW",
-    "STEP",
-    "STEP_LACKS",
     "TANH",
     "Piecewise",
-    "Powers",
-    "Window",
     "acos_in_pairs",
     "acosh_in_pairs",
     "cosh_in_pairs",
     "erfc_in_pairs",
     "evaluated",
-    "exp2_in_pairs",
-    "exp_in_pairs",
-    "expm1_in_pairs",
-    "exponential_of_row",
     "less",
     "log1p_in_pairs",
     "log_in_pairs",
     "log_of_base_in_pairs",
-    "logistic_in_pairs",
-    "logistic_slope",
     "normal_tail_in_pairs",
     "odd_in_pairs",
-    "of_powers",
     "sine_in_pairs",
     "sinh_in_pairs",
     "tanh_slope",
-    "whole_exp_in_pairs",
 ]
 
 
@@ -219,343 +207,8 @@ def evaluated(m: FloatFloatArithmetic, table: Piecewise, argument: FloatFloat, s
     )
 
 
-@dataclass(frozen=True)
-class Powers:
-    """The powers of two of an octave, and how operands are reduced to the distance of the nearest."""
-
-    count: int
-    """How many: 32, or a power of two that is smaller."""
-    coefficients: tuple[float, ...]
-    """Those of ``(exp(r) - 1 - r) / r**2``."""
-    multiple_of_expm1: float
-    """T is no larger a multiple of expm1 than this where it is not 1."""
-
-    @property
-    def shift(self) -> int:
-        """How far n is from the exponent of a float32 number."""
-        return 24 - self.count.bit_length()
-
-    @property
-    def step(self) -> float:
-        """The logarithm of two divided by the count, in one word; `step_lacks` is the rest."""
-        return STEP * MANY_POWERS / self.count
-
-    @property
-    def step_lacks(self) -> float:
-        return STEP_LACKS * MANY_POWERS / self.count
-
-    @property
-    def steps(self) -> float:
-        """The reciprocal of the logarithm."""
-        return STEPS * self.count / MANY_POWERS
-
-    @property
-    def share(self) -> float:
-        """The share of low words of exp."""
-        return (math.log(2) / (2 * self.count)) ** 2 * 0.51 + 2.0**-13 / self.count
-
-    def of_table(self, name: str) -> list[float]:
-        """A table's numbers for these powers."""
-        return list(TABLES[name][:: MANY_POWERS // self.count])
-
-    def window(self, of_many: Window) -> Window:
-        """The same operands as a window of 32 powers has."""
-        many = MANY_POWERS // self.count
-        return replace(of_many, before=of_many.before // many, count=of_many.count // many, octave=self.count)
-
-
-@dataclass(frozen=True)
-class Window:
-    """The n that have a rule: from -before on, so many. Both are multiples of the powers, and the latter is a power of two."""
-
-    before: int
-    count: int
-    halved: bool = False
-    """Whether a half of the power is computed, which does not overflow."""
-    octave: int = MANY_POWERS
-
-    @property
-    def middle(self) -> float:
-        """The number in whose last bits n = 0 stands."""
-        return 2.0 + self.before * UNIT
-
-    @property
-    def powers(self) -> tuple[float, ...]:
-        """The table of powers, off whose bits n is taken that will be added to them."""
-        powers = POWERS[self.octave]
-        bits = np.array(powers.of_table("POWERS"), np.float32).view(np.uint32)
-        before = powers.window(USUAL).before - self.before << powers.shift
-        bits += np.uint32(before - (self.halved << 23) & 0xFFFFFFFF)
-        return tuple(bits.view(np.float32).tolist())
-
-    @property
-    def largest(self) -> int:
-        """The largest magnitude of n."""
-        most = math.ceil(INFINITE * POWERS[self.octave].steps)
-        return max(self.before, most if self.halved else self.count - self.before)
-
-
-#: The last place of a number from 2 on.
-UNIT = 2.0**-22
-
-USUAL = Window(2048, 4096)
-
-#: The window with halves of powers.
-HALVED = replace(USUAL, halved=True)
-
-#: Beyond this magnitude of the operand there is no rule.
-MOST = USUAL.before * math.log(2) / 32
-
-#: exp is infinite from here on; larger operands are moved here where exp is the result.
-INFINITE = 89.0
-WIDE = Window(3072, 8192, halved=True)
-
-#: The window of rows of 16 bits: powers down to 2**-88, and elements down to `-LARGEST_OF_ROW - NOTHING_OF_ROW`.
-OF_SHORT_ROWS = Window(88 * 32, 1 << 14)
-
-#: log(2) / 32 in two parts, and the reciprocal.
-STEP, STEP_LACKS = float.fromhex("0x1.62e43p-6"), float.fromhex("-0x1.05c61p-34")
-STEPS = float.fromhex("0x1.715476p+5")
-
-#: 1/6 and 1/24.
-SIXTH, TWENTY_FOURTH = float.fromhex("0x1.555556p-3"), float.fromhex("0x1.555556p-5")
-
-#: The powers of two in tables, by their number. With eight the last two coefficients are those of the polynomial whose error is smallest.
-POWERS = {
-    MANY_POWERS: Powers(MANY_POWERS, (0.5, SIXTH, TWENTY_FOURTH), 96.0),
-    FEW_POWERS: Powers(
-        FEW_POWERS, (0.5, SIXTH, float.fromhex("0x1.555ace0000000p-5"), float.fromhex("0x1.1114320000000p-7")), 27.0
-    ),
-}
-
-#: The coefficients of rows: 1/3, 1/12 and 1/60.
-THIRD, TWELFTH, SIXTIETH = (float.fromhex(number) for number in ("0x1.555556p-2", "0x1.555556p-4", "0x1.111112p-6"))
-
-#: How large the largest element may be; how far below it others are known, of short rows and of others, so that no share is
-#: subnormal; and from where on shares are zero, whatever the sum is.
-LARGEST_OF_ROW, DISTANCES_OF_ROW, NOTHING_OF_ROW = 64.0, (79.0, 72.0), 105.0
-SHORT_ROW = 2048.0
-
-#: The place of n = 0, and what exponentials are multiplied by then, so that none is subnormal: by its reciprocal.
-MIDDLE_OF_ROW, SCALE_OF_ROW = 2.0 + 20480 * UNIT, 2.0**-64
-
-#: The exponent of 1 in float32, times the reciprocal of that; and bits of 2**-86.75: elements that are zero whatever the sum is have
-#: smaller powers, others larger ones.
-BIAS_OF_POWERS, LEAST_POWER = 127.0 + 64.0, 0x141837F0
-
-#: The share of low words: what a leading part loses, the third power, and the rest.
-SHARE_OF_ROW = 2.0**-20.5
-
 #: The root of 2.
 ROOT_OF_TWO = Fraction(math.isqrt(2 << 200), 1 << 100)
-
-#: To where operands are moved whose result does not depend on them: exp(-44) is nothing beside 1.
-FAR = 44.0
-NOTHING = math.exp(-FAR)
-
-#: How often low words of expm1 are rounded that its error covers: here, in a product and in a result.
-COVERED = 5
-
-#: The bound of the error where T is small: the low word is at most U, and each of its roundings loses at most ``U * U``.
-FAR_BELOW_ZERO = (COVERED + 2) * U * U
-
-
-@dataclass(frozen=True)
-class _FloatFloatExponential:
-    """The parts of the rules: ``T``, ``r`` and ``q``."""
-
-    power: Expression
-    r: Expression
-    q: Expression
-    relative: float
-    """The error of ``T + T r + T q``, relative to T."""
-    where: Conditions
-
-
-def _reduced(
-    m: FloatFloatArithmetic, u: Expression, middle: Expression, powers: tuple[float, ...], bias: float = 0.0
-) -> tuple[Expression, Expression, Expression, Expression]:
-    """``T``, ``r`` and the rest of a number; and the number in whose last bits n stands, behind those of ``middle``."""
-    among = POWERS[m.octave]
-    shifted = m.fma_(u, m.number(among.steps * UNIT), middle)
-    n = m.sub_(shifted, middle)
-    r = m.fma_(n, m.number(-among.step / UNIT), u)
-    bits = m.bits_(shifted)
-    lacks = tuple(m.rounded(Fraction(value) + Fraction(bias)) for value in among.of_table("POWERS_LACK"))
-    rest = m.fma_(n, m.number(-among.step_lacks / UNIT), node(ops.TABLE, (bits,), lacks, Format.F32))
-    table = m.bits_(node(ops.TABLE, (bits,), powers, Format.F32))
-    power = m.from_bits_(node(ops.ADD, (table, m.shift_left_(bits, among.shift)), None, m.integer))
-    return power, r, rest, shifted
-
-
-def of_powers(octave: int) -> str:
-    """The end of the names of errors, by how many powers a table has."""
-    return "" if octave == MANY_POWERS else f", {octave} powers"
-
-
-def _bits_beyond(shifted: Expression, count: int) -> Expression:
-    """The bits that no number from 2 to so many units more has: 0 of such a number alone. The count is a power of two."""
-    zeros = unsigned(0xBFFFFFFF - (count - 1))
-    return node(ops.AND, (node(ops.BITCAST, (shifted,), None, Format.U32), zeros), None, Format.U32)
-
-
-def _rest_of_one(m: FloatFloatArithmetic, r: Expression, rest: Expression) -> Expression:
-    """``exp(r + rest) - 1 - r``."""
-    return m.fma_(r, m.fma_(r, _series(m, r), rest), rest)
-
-
-def _series(m: FloatFloatArithmetic, r: Expression) -> Expression:
-    """``(exp(r) - 1 - r) / r**2``."""
-    *others, before, last = map(m.number, POWERS[m.octave].coefficients)
-    value = m.fma_(r, last, before)
-    for coefficient in reversed(others):
-        value = m.fma_(value, r, coefficient)
-    return value
-
-
-def _core(
-    m: FloatFloatArithmetic, u: FloatFloat, bias: float = 0.0, window: Window = USUAL, most: float | None = None
-) -> _FloatFloatExponential:
-    """``most``: where larger operands are moved; they must be in the window all the same."""
-    among, is_wide = POWERS[m.octave], window is WIDE
-    window = among.window(window)
-    u = given = m.normalised(u)
-    if most is not None:
-        u = not_beyond(m, given, most)
-        if u is given:
-            raise NoFloatFloat("an argument that may be anything where it is large")
-    power, r, rest, shifted = _reduced(m, u.high, m.number(window.middle), window.powers, bias)
-    if u is not given:
-        shifted = m.fma_(given.high, m.number(among.steps * UNIT), m.number(window.middle))
-    whole = r
-    if u.low is not None:
-        rest = m.add_(rest, u.low)
-        whole = m.add_(r, rest)
-    if whole is r:
-        q = _rest_of_one(m, r, rest)
-    else:
-        q = m.fma_(m.mul_(whole, whole), _series(m, whole), rest)
-    other = _bits_beyond(shifted, window.count)
-    name = ("wide " if is_wide else "") + ("exp" if u.low is None else "exp of two words") + of_powers(m.octave)
-    relative = PAIRED[name] + (INFINITE if is_wide else MOST) * u.relative + u.lost
-    return _FloatFloatExponential(power, r, q, relative, replace(u.where, doubts=(*u.where.doubts, other)))
-
-
-@dataclass(frozen=True)
-class ExponentialOfRow:
-    """``exp(x) 2**(64 - k)``, as ``high + low``."""
-
-    high: Expression
-    low: Expression
-    power: Expression
-    """k."""
-    place: Expression | None
-    """The bits of a power of two beside the exponential, in order from `LEAST_POWER` on: what is zero whatever the sum is comes last.
-    None: all are known."""
-    lowest: Expression | None
-    """No place of a known element that is no such zero is smaller: a number of the row in float64."""
-    share: float
-    """No low word is a larger share of the exponential."""
-    relative: float
-    """The error of the exponential."""
-
-
-def exponential_of_row(
-    m: FloatFloatArithmetic,
-    x: Expression,
-    largest: Expression,
-    is_counted: Expression | None = None,
-    *,
-    is_short: bool = False,
-) -> ExponentialOfRow:
-    """The exponential beside the largest of a row of up to `LARGEST_OF_ROW`, with k the integer nearest to ``largest / log(2)``.
-
-    ``r + r**2 / 2`` is a leading part here, and what it loses is in the low word. So errors are small enough for a row: it is
-    computed again if one of its elements is undecided. Exponentials that do not count are zero.
-
-    ``is_short``: shares of 16 bits and sums alone need fewer bits, and ask of no element whether it is known.
-    """
-    k = m.round_even_(m.mul_(largest, m.number(STEPS / MANY_POWERS)))
-    middle = m.fma_(k, m.number(-MANY_POWERS * UNIT), m.number(MIDDLE_OF_ROW))
-    nothing = m.sub_(largest, m.number(NOTHING_OF_ROW))
-    power, r, rest, _ = _reduced(m, m.larger_(nothing, x), middle, TABLES["POWERS"])
-    place = node(ops.ADD, (m.bits_(power), m.whole((1 << 31) - LEAST_POWER)), None, m.integer)
-    if is_counted is not None:
-        power = m.select_(is_counted, power, m.number(0.0))
-    if is_short:
-        high = m.fma_(power, r, power)
-        lost = m.fma_(power, r, m.neg_(m.sub_(high, power)))
-        low = m.fma_(power, _rest_of_one(m, r, rest), lost)
-        return ExponentialOfRow(
-            high, low, k, None, None, POWERS[MANY_POWERS].share, PAIRED["exp of rows of 16 bits"] * SLACK_OF_POWER
-        )
-    has_few = m.less_(node(ops.ROW_LENGTH, (), None, Format.F64), node(ops.CONSTANT, (), SHORT_ROW, Format.F64))
-    distance = m.select_(has_few, *(m.number(distance) for distance in DISTANCES_OF_ROW))
-    lowest = _place_of(m.larger_(m.sub_(largest, distance), m.number(-LARGEST_OF_ROW)), k)
-    half = m.mul_(r, m.number(0.5))
-    whole = m.fma_(half, r, r)
-    lost = m.fma_(half, r, m.sub_(r, whole))
-    c = m.fma_(m.fma_(r, m.number(SIXTIETH), m.number(TWELFTH)), r, m.number(THIRD))
-    q = m.fma_(half, m.mul_(m.mul_(r, r), c), lost)
-    high = m.fma_(power, whole, power)
-    low = m.fma_(power, q, m.fma_(power, whole, m.neg_(m.sub_(high, power))))
-    low = m.fma_(high, rest, low)
-    return ExponentialOfRow(high, low, k, place, lowest, SHARE_OF_ROW, PAIRED["exp of rows"])
-
-
-def _place_of(x: Expression, k: Expression) -> Expression:
-    """No smaller than the place of the power of any smaller number: bits of a power are at most linear in its exponent."""
-    m = Machine(Format.F64)
-    x, k = (in_format(number, Format.F64) for number in (x, k))
-    exponent = m.fma_(x, m.number(STEPS / MANY_POWERS), m.sub_(m.number(BIAS_OF_POWERS + 1 / MANY_POWERS), k))
-    return m.fma_(exponent, m.number(2.0**23), m.number(-float(LEAST_POWER) - 2.0**31))
-
-
-def inside_of_rule(u: FloatFloat, most: float | None = None) -> Interval:
-    if u.interval.low > MOST or u.interval.high < -MOST:
-        raise NoFloatFloat("an argument that is never in the window of exp")
-    ends = max(u.interval.low, -MOST), max(min(u.interval.high, MOST), -MOST)
-    return Interval(*(end if most is None else min(end, most) for end in ends))
-
-
-def exp_in_pairs(
-    m: FloatFloatArithmetic, u: FloatFloat, bias: float = 0.0, window: Window = USUAL, most: float | None = None
-) -> FloatFloat:
-    """``most``: where larger operands are moved that are in the window."""
-    core = _core(m, u, bias, window, most)
-    high = m.fma_(core.power, core.r, core.power)
-    lost = m.fma_(core.power, core.r, m.neg_(m.sub_(high, core.power)))
-    return FloatFloat(
-        high,
-        low=m.fma_(core.power, core.q, lost),
-        share=POWERS[m.octave].share,
-        relative=core.relative * SLACK_OF_POWER,
-        bias=bias / SLACK_OF_POWER,
-        interval=inside_of_rule(u, most).map(math.exp),
-        is_nonzero=True,
-        where=core.where,
-    )
-
-
-#: The leading part is T (1 + r).
-SLACK_OF_POWER = 1 + 2.0**-6
-
-
-def whole_exp_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
-    if not is_result:
-        return exp_in_pairs(m, u)
-    u = m.normalised(u)
-    moved = not_beyond(m, u, INFINITE) if reaches_all else u
-    window = USUAL if moved is u else WIDE
-    plain = exp_in_pairs(m, moved, window=window)
-    bias = (plain.relative + 4 * U * plain.share) * SLACK_OF_POWER**3
-    found = exp_in_pairs(m, moved, bias=bias, window=window)
-    return replace(found, is_half=window.halved)
-
-
-def exp2_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
-    product = m.multiply(m.as_words(u), m.constant(LOG_2))
-    return whole_exp_in_pairs(m, product, is_result=is_result, reaches_all=reaches_all)
 
 
 def cosh_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
@@ -614,68 +267,6 @@ def with_sign(m: FloatFloatArithmetic, size: FloatFloat, u: FloatFloat, *, is_re
     return replace(m.settled(found), interval=lies)
 
 
-def not_beyond(m: FloatFloatArithmetic, u: FloatFloat, most: float) -> FloatFloat:
-    """The number, or the most positive or negative that it may be: where nothing but itself is out of range."""
-    u = m.normalised(u)
-    if not (u.is_single or u.is_quotient or u.interval.largest_magnitude <= LARGEST):
-        return u
-    far = m.number(most)
-    high = m.smaller_(far, u.high) if most > 0 else m.larger_(far, u.high)
-    if u.low is None:
-        return replace(u, high=high)
-    return replace(u, high=high, low=m.select_(m.equal_(high, far), m.number(0.0), u.low))
-
-
-def logistic_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
-    if reaches_all:
-        u = not_beyond(m, u, FAR)
-    found = m.reciprocal(m.add(m.constant(1.0), exp_in_pairs(m, m.negate(u))))
-    lies = inside_of_rule(u).map(lambda x: 1 / (1 + math.exp(-x)))
-    return replace(found, relative=found.relative + NOTHING, interval=lies)
-
-
-def expm1_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
-    """T - 1 first, which is exact where it cancels."""
-    u = m.as_words(u)
-    if u.lost and not u.is_nonzero:
-        raise NoFloatFloat("underflow shows in an operand that may be zero")
-    moved = not_beyond(m, u, -FAR) if reaches_all and u.is_nonzero else u
-    is_moved = moved is not u
-    core = _core(m, moved)
-    one = m.number(1.0)
-    first = m.sub_(core.power, one)
-    if u.interval.high <= 0:
-        lost = m.sub_(core.power, m.add_(first, one))
-    else:
-        first, lost = m.two_sum(core.power, m.number(-1.0))
-    high = m.fma_(core.power, core.r, first)
-    rest = m.fma_(core.power, core.r, m.neg_(m.sub_(high, first)))
-    low = m.add_(m.fma_(core.power, core.q, rest), lost)
-    # The error is that of exp, and where T is 1 no more than a share of the result.
-    among = POWERS[m.octave]
-    error = core.relative + COVERED * U * among.share + FAR_BELOW_ZERO
-    base, plus = core.power, m.number(0.0)
-    if u.is_nonzero:
-        plus = m.bound(FAR_BELOW_ZERO + (NOTHING if is_moved else 0.0))
-    else:
-        base = m.add_(base, m.bound(FAR_BELOW_ZERO / error))
-        own = PAIRED["expm1 near zero" + of_powers(m.octave)]
-        near_zero = max(own + u.relative, among.multiple_of_expm1 * error)
-        base = m.smaller_(m.mul_(m.abs_(high), m.bound(near_zero / error)), base)
-        high = m.make(ops.COPY_SIGN, high, u.high)
-    around = Around(base, m.bound(error), plus)
-    return FloatFloat(
-        high,
-        low=low,
-        around=around,
-        covered=COVERED - 1,
-        interval=inside_of_rule(u).map(math.expm1),
-        is_nonzero=u.is_nonzero,
-        may_be_zero=high,
-        where=core.where,
-    )
-
-
 def less(m: FloatFloatArithmetic, a: Expression, b: FloatFloat) -> tuple[Expression, Expression]:
     """``a - b`` in two words, of a number that is larger than b."""
     high = m.sub_(a, b.high)
@@ -712,13 +303,6 @@ def erfc_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, re
 def tanh_slope(m: FloatFloatArithmetic, u: FloatFloat) -> FloatFloat:
     """``1 / cosh(u)**2``."""
     return m.multiply(logistic_slope(m, m.multiply(u, m.constant(2.0))), m.constant(4.0))
-
-
-def logistic_slope(m: FloatFloatArithmetic, u: FloatFloat) -> FloatFloat:
-    """``e / (1 + e)**2`` with ``e = exp(-abs(u))``."""
-    e = exp_in_pairs(m, m.negate(m.absolute(u)))
-    d = m.add(m.constant(1.0), e)
-    return replace(m.multiply(e, m.reciprocal(m.multiply(d, d))), interval=Interval(math.exp(-MOST) / 4, 0.25))
 
 
 def odd_in_pairs(
@@ -910,7 +494,7 @@ def sine_in_pairs(
     p = m.fma_(z, p1, p0)
     p = m.fma_(sine, p, m.number(-less)) if is_last else m.mul_(sine, p)
     low = m.fma_(z, m.fma_(m.mul_(cosine, w), m.fma_(z, q1, q0), p), rest)
-    is_inside = node(ops.EQUAL, (_bits_beyond(shifted, 2 * LARGEST_TURN), unsigned(0)), None, Format.BIT)
+    is_inside = node(ops.EQUAL, (bits_beyond(shifted, 2 * LARGEST_TURN), unsigned(0)), None, Format.BIT)
     turn = m.from_bits_(m.shift_left_(bits, 31 - BIT_OF_HALVES))
     found = FloatFloat(
         high,

@@ -15,7 +15,9 @@ from typing import NamedTuple
 from ogive.graph import elementary_functions as functions
 from ogive.graph.expression import Expression
 from ogive.lowering.numerics.elementary.derived_numbers import PIECEWISE
-from ogive.lowering.numerics.elementary.float_float_functions import FAR, MOST, Piecewise, evaluated, exp_in_pairs, less
+from ogive.lowering.numerics.elementary.exponential.exp import exp_in_pairs
+from ogive.lowering.numerics.elementary.exponential.powers_of_two import FAR, MOST
+from ogive.lowering.numerics.elementary.float_float_functions import Piecewise, evaluated, less
 from ogive.lowering.numerics.elementary.function_row import Function, InPairs, alike, computed_by
 from ogive.lowering.numerics.float_float import SMALLEST, FloatFloat, FloatFloatArithmetic, NoFloatFloat, U, low_of
 from ogive.lowering.numerics.interval import Interval

@@ -10,8 +10,10 @@ S and C are SINH and COSH of the polynomials: no division, and no cancellation n
 
     tanh(x) = e / (e + 2),   e = expm1(2 x)
 
-The last of abs(x), with the sign of x, where nothing may be lost near e = -1. With bounds in float64 tanh is a quotient of
-its own (exponential.py).
+The last of abs(x), with the sign of x, where nothing may be lost near e = -1. Where float64 computes what is wanted in float32,
+tanh is a quotient of its own, with the A of exponential/exp.py, and has no cancellation near zero:
+
+    tanh(x / 2) = ((2**n - 1) A + (2**n + 1) r) / ((2**n + 1) A + (2**n - 1) r)
 
 The inverses are log1p of numbers in which nothing cancels. With a = abs(x) and t = x - 1:
 
@@ -35,15 +37,16 @@ from ogive.graph.expression import Expression, Format
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, WORDS
-from ogive.lowering.numerics.elementary.exponential import (
+from ogive.lowering.numerics.elementary.exponential.exp import (
+    FAR_IN_SINGLE,
     FARTHEST,
     LOG_2,
     difference_of_powers,
-    expm1,
     long_reduced,
     reduced_exponent,
     with_infinities,
 )
+from ogive.lowering.numerics.elementary.exponential.expm1 import expm1
 from ogive.lowering.numerics.elementary.fast import tanh_in_single
 from ogive.lowering.numerics.elementary.float_float_functions import (
     ASINH,
@@ -70,7 +73,7 @@ from ogive.lowering.numerics.elementary.function_row import (
     within,
 )
 from ogive.lowering.numerics.elementary.logarithm import half_log_of_quotient, log1p
-from ogive.lowering.numerics.elementary.single_functions import FAR_IN_SINGLE, tested_tanh_in_single
+from ogive.lowering.numerics.elementary.single_functions import tested_tanh_in_single
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
 

@@ -28,7 +28,7 @@ from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, WORDS
-from ogive.lowering.numerics.elementary.exponential import FARTHEST, LOG_2, ROUNDED_LOG_2
+from ogive.lowering.numerics.elementary.exponential.exp import FARTHEST, LOG_2, ROUNDED_LOG_2, exponential_less_one
 from ogive.lowering.numerics.elementary.float_float_functions import log1p_in_pairs, log_in_pairs, log_of_base_in_pairs
 from ogive.lowering.numerics.elementary.function_row import Function, InPairs, InSingle, computed_by, of_operand
 from ogive.lowering.numerics.elementary.quotient import quotient
@@ -305,7 +305,7 @@ def _of_rest(m: Arithmetic, f: Expression, f_low: Expression | None) -> tuple[Ex
     # One step of Newton's method: y + log1p(z), z = (1 + f) exp(-y) - 1, which is so small that two terms are enough.
     number = (f, m.number(0.0) if f_low is None else f_low)
     y = m.add_(*_plain_of_rest(m, f, f_low))
-    power = double_double.exponential_less_one(m, double_double.single(m, m.neg_(y)))
+    power = exponential_less_one(m, double_double.single(m, m.neg_(y)))
     z = double_double.plus(m, double_double.plus(m, number, power), double_double.times(m, number, power))
     return double_double.plus_smaller(
         m, double_double.single(m, y), (z[0], m.fma_(m.mul_(z[0], m.number(-0.5)), z[0], z[1]))

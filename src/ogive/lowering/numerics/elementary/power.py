@@ -22,7 +22,7 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS
-from ogive.lowering.numerics.elementary.exponential import exp
+from ogive.lowering.numerics.elementary.exponential.exp import exp
 from ogive.lowering.numerics.elementary.function_row import Function, anywhere, computed_by, of_operand
 from ogive.lowering.numerics.elementary.logarithm import precise_log, reduced
 from ogive.lowering.numerics.interval import Interval

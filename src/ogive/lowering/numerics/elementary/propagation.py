@@ -19,7 +19,7 @@ from ogive.lowering.numerics import beyond_range, ties
 from ogive.lowering.numerics.bound import UNKNOWN, Beyond, Bound
 from ogive.lowering.numerics.bounded import SLACK, Bounded
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
-from ogive.lowering.numerics.elementary.exponential import FARTHEST, exp_of_sums
+from ogive.lowering.numerics.elementary.exponential.exp import FARTHEST, exp_of_sums
 from ogive.lowering.numerics.elementary.extremes import computed_remainder, is_one_word
 from ogive.lowering.numerics.elementary.function_row import FUNCTIONS, Function
 from ogive.lowering.numerics.elementary.own_errors import CORRECTED, IN_WORDS, PROMOTED
