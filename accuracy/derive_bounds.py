@@ -50,6 +50,7 @@ from ogive.lowering.numerics.elementary.exponential.powers_of_two import (
     Window,
     of_powers,
 )
+from ogive.lowering.numerics.elementary.trigonometric import of_cosine, of_sine
 from ogive.lowering.numerics.machine import LONG
 
 BITS = 400
@@ -622,11 +623,11 @@ def log_long() -> float:
 def sine_long(reach: float) -> float:
     """The series of the square, which is a product, and a product."""
     of_square = TIMES * reach**2 / 3
-    return in_pairs_of_series(double_double.of_sine, reach**2) + of_square + TIMES
+    return in_pairs_of_series(of_sine, reach**2) + of_square + TIMES
 
 
 def cosine_long(reach: float) -> float:
-    return in_pairs_of_series(double_double.of_cosine, reach**2) + TIMES * reach**2 / 2 / math.cos(reach)
+    return in_pairs_of_series(of_cosine, reach**2) + TIMES * reach**2 / 2 / math.cos(reach)
 
 
 def sin_long() -> float:
@@ -662,8 +663,8 @@ def asin_long() -> float:
 
 def sinh_long() -> float:
     """``(1 - w) cosh(r) + (1 + w) sinh(r)``: for n = 1 and the smallest r both are several times the sum."""
-    s = in_pairs_of_series(lambda k: abs(double_double.of_sine(k)), 0.3467**2) + TIMES + TIMES * 0.04
-    c = in_pairs_of_series(lambda k: abs(double_double.of_cosine(k)), 0.3467**2) + TIMES * 0.06
+    s = in_pairs_of_series(lambda k: abs(of_sine(k)), 0.3467**2) + TIMES + TIMES * 0.04
+    c = in_pairs_of_series(lambda k: abs(of_cosine(k)), 0.3467**2) + TIMES * 0.06
     return sinh_of_parts(s, c) + REDUCED / R
 
 

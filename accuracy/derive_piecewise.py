@@ -39,7 +39,8 @@ from derived_tables import Sections, write_or_compare_tables
 from flint import arb, arb_series
 from scipy.special import erf, expit, ndtr
 
-from ogive.lowering.numerics.elementary.float_float_functions import HALF_TURN, LARGEST_TURN, LEAST_OF_LOG
+from ogive.lowering.numerics.elementary.logarithm import LEAST_OF_LOG
+from ogive.lowering.numerics.elementary.trigonometric import HALF_TURN, LARGEST_TURN
 from ogive.lowering.numerics.float_float import U, half_unit
 
 COUNT = 32

@@ -24,11 +24,8 @@ from ogive.lowering.lower import lower
 from ogive.lowering.numerics.elementary.exponential.exp_of_rows import NOTHING_OF_ROW, exponential_of_row
 from ogive.lowering.numerics.elementary.exponential.logistic import logistic_slope
 from ogive.lowering.numerics.elementary.float_float_functions import (
-    ACOS,
     ACOSH,
-    ASIN,
     ASINH,
-    ATAN,
     ATANH,
     ERF,
     LEAST_OF_ACOSH,
@@ -51,6 +48,7 @@ from ogive.lowering.numerics.elementary.gates import (
     soft_sign,
     softplus_tail,
 )
+from ogive.lowering.numerics.elementary.inverse_trigonometric import ACOS, ASIN, ATAN
 from ogive.lowering.numerics.elementary.own_errors import PAIRED
 from ogive.lowering.numerics.float_float import (
     FEW_POWERS,

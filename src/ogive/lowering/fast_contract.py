@@ -30,6 +30,7 @@ from ogive.lowering.numerics.elementary.exponential.exp import FAR_IN_SINGLE, de
 from ogive.lowering.numerics.elementary.exponential.logistic import bell_in_single
 from ogive.lowering.numerics.elementary.function_row import known_in_single
 from ogive.lowering.numerics.elementary.gates import LIMIT_OF_SLOPES, gate_slope_in_single
+from ogive.lowering.numerics.elementary.logarithm import log1p_to_one
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
 from ogive.lowering.program import Program, stored_operand
@@ -531,7 +532,7 @@ class FastRules:
         interval = self.values[root].interval
         if not interval.within(0.0, 1 + 2.0**-10):
             raise Unknown("log1p of other numbers than those from 0 to 1")
-        return FastNumber(rules.log1p_to_one(self.m, self.values[root].number), interval.map(math.log1p))
+        return FastNumber(log1p_to_one(self.m, self.values[root].number), interval.map(math.log1p))
 
     def _function(self, root: Expression) -> FastNumber:
         m, operation, inner = self.m, root.operation, root.operands[0]

@@ -30,11 +30,13 @@ __all__ = [
     "ROUNDINGS",
     "SLACK",
     "SMALLEST",
+    "UNIT",
     "FloatFloat",
     "FloatFloatArithmetic",
     "NoFloatFloat",
     "TooManyRoundings",
     "U",
+    "bits_beyond",
     "half_unit",
     "unsigned",
 ]
@@ -793,3 +795,13 @@ def low_of(a: FloatFloat) -> Expression:
 
 def unsigned(value: int) -> Expression:
     return node(ops.CONSTANT, (), value, Format.U32)
+
+
+#: The last place of a number from 2 on.
+UNIT = 2.0**-22
+
+
+def bits_beyond(shifted: Expression, count: int) -> Expression:
+    """The bits that no number from 2 to so many units more has: 0 of such a number alone. The count is a power of two."""
+    zeros = unsigned(0xBFFFFFFF - (count - 1))
+    return node(ops.AND, (node(ops.BITCAST, (shifted,), None, Format.U32), zeros), None, Format.U32)

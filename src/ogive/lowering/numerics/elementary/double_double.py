@@ -6,19 +6,16 @@ long as a rounding in float64 would show, in float64 from there on (`series`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 
 from ogive.graph.expression import Expression
-from ogive.graph.irrational_numbers import LOG_2
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 
 __all__ = [
     "Pair",
     "constant",
-    "cosine",
     "negative",
     "of_number",
     "over",
@@ -26,11 +23,9 @@ __all__ = [
     "plus_smaller",
     "polynomial",
     "series",
-    "sine",
     "single",
     "split",
     "times",
-    "times_log_2",
     "times_whole",
 ]
 
@@ -126,34 +121,8 @@ def polynomial(m: Arithmetic, x: Pair, numbers: tuple[Fraction, ...], short: int
     return m.fast_two_sum(*value)
 
 
-def of_sine(k: int) -> Fraction:
-    """sin(r) / r in r**2."""
-    return Fraction((-1) ** k, math.factorial(2 * k + 1))
-
-
-def of_cosine(k: int) -> Fraction:
-    """cos(r) in r**2."""
-    return Fraction((-1) ** k, math.factorial(2 * k))
-
-
-def sine(m: Arithmetic, r: Pair, square: Pair, reach: float) -> Pair:
-    """The sine of a number within ``reach``; a zero keeps no sign."""
-    return times(m, r, series(m, square, of_sine, reach * reach))
-
-
-def cosine(m: Arithmetic, square: Pair, reach: float) -> Pair:
-    """The cosine of a number within ``reach``."""
-    return series(m, square, of_cosine, reach * reach)
-
-
 #: The bits of float64's exponents.
 BITS_OF_EXPONENT = 11
-
-
-def times_log_2(m: Arithmetic, k: Expression, factor: Fraction = Fraction(1), bits: int = BITS_OF_EXPONENT) -> Pair:
-    """``k log(2) factor`` of a whole number of up to so many bits; the factor lies between 1/2 and 2."""
-    first, rest = split(LOG_2 * factor, bits)
-    return plus_smaller(m, single(m, m.mul_(k, m.number(float(first)))), times_whole(m, k, rest))
 
 
 def split(value: Fraction, bits: int = BITS_OF_EXPONENT) -> tuple[Fraction, Fraction]:

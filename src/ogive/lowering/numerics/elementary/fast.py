@@ -45,7 +45,6 @@ __all__ = [
     "SATURATED_IN_SINGLE",
     "cosh_in_single",
     "gaussian",
-    "log1p_to_one",
     "normal_tail_in_single",
     "one_per_cosh_squared",
     "parts_of_tail",
@@ -79,11 +78,6 @@ def tanh_below_saturation(m: Machine, a: Argument) -> Expression:
     """The same of a number between 0 and `SATURATED_IN_SINGLE`."""
     e = expm1_over_in_single(m, a, 2.0)
     return m.div_(e, m.add_(e, m.number(1.0)))
-
-
-def log1p_to_one(m: Machine, x: Expression) -> Expression:
-    """``log(1 + x)`` where x lies between 0 and 1."""
-    return m.mul_(x, m.polynomial_(x, numbers_in_single("LOG1P", is_short=not m.extended)))
 
 
 def gaussian(m: Machine, a: Expression) -> Expression:

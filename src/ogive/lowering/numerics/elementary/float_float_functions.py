@@ -33,19 +33,15 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-import numpy as np
-
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, in_format, node
-from ogive.lowering.numerics.elementary.derived_numbers import PIECEWISE, TABLES, TWO_OVER_PI
+from ogive.graph.expression import Expression, Format, node
+from ogive.lowering.numerics.elementary.derived_numbers import PIECEWISE
 from ogive.lowering.numerics.elementary.exponential.exp import exp_in_pairs
 from ogive.lowering.numerics.elementary.exponential.logistic import logistic_slope
 from ogive.lowering.numerics.elementary.exponential.powers_of_two import (
     HALVED,
     MOST,
     SIXTH,
-    UNIT,
-    bits_beyond,
 )
 from ogive.lowering.numerics.elementary.own_errors import PAIRED
 from ogive.lowering.numerics.float_float import (
@@ -53,42 +49,30 @@ from ogive.lowering.numerics.float_float import (
     SLACK,
     SMALLEST,
     Around,
-    Conditions,
     FloatFloat,
     FloatFloatArithmetic,
-    NoFloatFloat,
     U,
     low_of,
-    unsigned,
 )
 from ogive.lowering.numerics.interval import Interval
 
 __all__ = [
-    "ACOS",
     "ACOSH",
-    "ASIN",
     "ASINH",
-    "ATAN",
     "ATANH",
     "ERF",
     "LEAST_OF_ACOSH",
     "NORMAL_TAIL",
-    "OF_ASIN",
     "OF_ATANH",
     "TANH",
     "Piecewise",
-    "acos_in_pairs",
     "acosh_in_pairs",
     "cosh_in_pairs",
     "erfc_in_pairs",
     "evaluated",
     "less",
-    "log1p_in_pairs",
-    "log_in_pairs",
-    "log_of_base_in_pairs",
     "normal_tail_in_pairs",
     "odd_in_pairs",
-    "sine_in_pairs",
     "sinh_in_pairs",
     "tanh_slope",
 ]
@@ -131,8 +115,6 @@ NORMAL_TAIL = Piecewise(**PIECEWISE["NORMAL_TAIL"])
 #: tanh(w).
 TANH = Piecewise(**PIECEWISE["TANH"])
 
-#: The inverse functions of cos, sin and tan.
-ACOS, ASIN, ATAN = (Piecewise(**PIECEWISE[name]) for name in ("ACOS", "ASIN", "ATAN"))
 
 #: The inverse functions of cosh, sinh and tanh.
 ACOSH, ASINH, ATANH = (Piecewise(**PIECEWISE[name]) for name in ("ACOSH", "ASINH", "ATANH"))
@@ -330,24 +312,7 @@ def odd_in_pairs(
 
 
 #: The slope times 1, relative to the function, up to the last interval: it begins 0.0049 below 1.
-OF_ASIN, OF_ACOS = 20.0, 104.0
-
-#: The slope times 1, relative to the function, up to the last interval: it begins 0.0049 below 1.
 OF_ATANH = 60.0
-
-
-def acos_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
-    """acos(abs(u)), and pi less that for a negative number."""
-    u = m.normalised(u)
-    found = m.with_roundings(evaluated(m, ACOS, m.absolute(u), OF_ACOS), 1)
-    assert found.around is not None
-    pi = m.constant(2 / TWO_OVER_PI)
-    high, low = less(m, pi.high, found)
-    is_below = m.less_(u.high, m.number(0.0))
-    high = m.select_(is_below, high, found.high)
-    low = m.select_(is_below, m.add_(low, low_of(pi)), low_of(found))
-    around = replace(found.around, plus=m.number(2.0**-45))
-    return replace(found, high=high, low=low, around=around, interval=Interval(2.0**-4, 3.15), is_nonzero=True)
 
 
 #: The beginning of the intervals of acosh.
@@ -359,166 +324,3 @@ def acosh_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, r
     found = evaluated(m, ACOSH, u)
     where = replace(found.where, holds=(*found.where.holds, m.less_equal_(m.number(LEAST_OF_ACOSH), u.high)))
     return replace(found, interval=Interval(0.25, 4.0), is_nonzero=True, where=where)
-
-
-#: Numbers m between this and twice it have no power of two beside them in logarithms.
-LEAST_OF_LOG = 0.6875
-
-
-def _log_of_sum(m: FloatFloatArithmetic, x: Expression, rest: Expression | None) -> FloatFloat:
-    """log(x + rest), where the rest is no more than rounding x + rest loses.
-
-    With m = x / 2**k, a factor c near 1 / m from a table, and r = c m - 1, which is exact:
-
-        log(x) = k log(2) - log(c) + r + t (r P(r) - 1/2),   t = r**2
-
-    ``k log(2) - log(c)`` is an exact number and a low word. Where it is zero nothing cancels: c is 1.
-    """
-    one = m.number(1.0)
-    bits = m.bits_(x)
-    moved = node(ops.SUBTRACT, (bits, m.whole(int(np.float32(LEAST_OF_LOG).view(np.int32)))), None, m.integer)
-    index = m.shift_right_(moved, 18)
-    power = m.shift_right_(moved, 23)
-    shifted = m.shift_left_(power, 23)
-    k = in_format(power, Format.F32)
-
-    def looked_up(name: str) -> Expression:
-        return node(ops.TABLE, (index,), TABLES[name], Format.F32)
-
-    factor, (high_of_two, low_of_two) = looked_up("LOG_FACTORS"), TABLES["LOG_OF_TWO"]
-    r = m.fma_(m.from_bits_(node(ops.SUBTRACT, (bits, shifted), None, m.integer)), factor, m.neg_(one))
-    low = m.fma_(k, m.number(low_of_two), looked_up("LOG_LOWS"))
-    lost_of_r = None
-    if rest is not None:
-        scale = m.from_bits_(node(ops.SUBTRACT, (m.bits_(one), shifted), None, m.integer))
-        r, lost_of_r = m.fast_two_sum(r, m.mul_(m.mul_(rest, scale), factor))
-    begin = m.fma_(k, m.number(high_of_two), looked_up("LOG_HIGHS"))
-    high, lost = m.fast_two_sum(begin, r)
-    square = m.mul_(r, r)
-    c0, *others = map(m.number, TABLES["LOG_POLYNOMIAL"])
-    p = others[-1]
-    for c in (*reversed(others[:-1]), c0):
-        p = m.fma_(p, r, c)
-    low = m.add_(lost, low)
-    if lost_of_r is not None:
-        low = m.add_(low, m.fma_(m.neg_(lost_of_r), r, lost_of_r))
-    low = m.fma_(square, m.fma_(p, r, m.number(-0.5)), low)
-    of_square, of_result, largest, share = TABLES["LOG_ERRORS"]
-    plus = m.mul_(square, m.bound(of_square + m.roundings * U * largest))
-    around = Around(m.abs_(high), m.bound(of_result + m.roundings * U * share), plus)
-    is_inside = m.less_equal_(m.number(2.0**-126), x), m.less_(x, m.number(math.inf))
-    where = Conditions(holds=is_inside)
-    lies = Interval(-88.0, 89.0)
-    return FloatFloat(high, low=low, around=around, covered=m.roundings, interval=lies, may_be_zero=high, where=where)
-
-
-def log_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
-    u = m.normalised(u)
-    found = _log_of_sum(m, u.high, u.low)
-    relative = u.relative + u.lost * 2.0**126
-    if relative > U * U * 16:
-        raise NoFloatFloat("a logarithm of a number with an error")
-    if relative:
-        assert found.around is not None
-        plus = m.add_(found.around.plus, m.bound(relative))
-        found = replace(found, around=replace(found.around, plus=plus))
-    return replace(found, where=Conditions(u.where.doubts, (*u.where.holds, *found.where.holds)))
-
-
-def log_of_base_in_pairs(
-    base: Fraction, m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool
-) -> FloatFloat:
-    return m.multiply(log_in_pairs(m, u, is_result=False, reaches_all=False), m.constant(1 / base))
-
-
-def log1p_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
-    u = m.as_words(u)
-    if not u.is_single:
-        raise NoFloatFloat("log1p of a computed number")
-    one = m.number(1.0)
-    found = _log_of_sum(m, *m.two_sum(one, u.high))
-    found = replace(found, may_be_zero=u.may_be_zero)
-    return replace(found, sign=u.high) if is_result else replace(found, high=m.make(ops.COPY_SIGN, found.high, u.high))
-
-
-#: Angles are reduced by n multiples of pi / 32, where n is smaller. So many make a half turn, and this bit of n says how many.
-LARGEST_TURN = 1 << 13
-HALF_TURN, BIT_OF_HALVES = 32, 5
-
-#: Angles have no larger error, relative to them.
-LARGEST_ERROR_OF_ANGLE = 2.0**-35
-
-
-def sine_in_pairs(
-    ahead: int, m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool
-) -> FloatFloat:
-    """The sine of an angle that lies so many multiples of pi / 32 further.
-
-    With n the integer nearest to ``32 u / pi`` and L, which is pi / 32 rounded to float32, ``r = u - n L`` is exact: n L is a
-    multiple of 2**-28 where n is not zero, and r is smaller than 2**-4. The rest is what L lacks, n times, and how far the node X
-    is from its multiple of pi / 32. Its sine S and its cosine C are float32 numbers:
-
-        sin(X + w) = S + C r + C rest + z (S P(z) + C w Q(z)),   w = r + rest,   z = w**2
-
-    Of operands near zero S and the rest are zero: then errors are a share of z alone.
-    """
-    u = m.normalised(u)
-    if u.relative > LARGEST_ERROR_OF_ANGLE:
-        raise NoFloatFloat("a sine of a number with an error")
-    is_last = is_result and u.is_single
-    first, second = TABLES["STEP_OF_ANGLES"]
-    middle = m.number(2.0 + (LARGEST_TURN + HALF_TURN // 2 + ahead) * UNIT)
-    shifted = m.fma_(u.high, m.number(m.rounded(Fraction(UNIT) / Fraction(first))), middle)
-    n = m.sub_(shifted, middle)
-    bits = m.bits_(shifted)
-
-    def looked_up(name: str) -> Expression:
-        return node(ops.TABLE, (bits,), TABLES[name], Format.F32)
-
-    sine, cosine, zero = looked_up("SINES"), looked_up("COSINES"), m.number(0.0)
-    r = m.fma_(n, m.number(-first / UNIT), u.high)
-    back = m.fma_(n, m.number(second / UNIT), looked_up("LOWER_OFFSETS" if is_last else "OFFSETS"))
-    is_near_zero = None if ahead else m.equal_(n, zero)
-    if is_near_zero is not None:
-        back = m.select_(is_near_zero, zero, back)
-    if u.low is not None:
-        back = m.sub_(back, u.low)
-    w = m.sub_(r, back)
-    high = m.fma_(cosine, r, sine)
-    lost = m.fma_(cosine, r, m.neg_(m.sub_(high, sine)))
-    rest = m.fma_(m.neg_(back), cosine, lost)
-    z = m.mul_(w, w)
-    p0, p1, q0, q1 = map(m.number, TABLES["SINE_SERIES"])
-    of_square, beside, share, low_beside = TABLES["SINE_ERRORS"]
-    less, above = TABLES["SINE_ENDS"]
-    p = m.fma_(z, p1, p0)
-    p = m.fma_(sine, p, m.number(-less)) if is_last else m.mul_(sine, p)
-    low = m.fma_(z, m.fma_(m.mul_(cosine, w), m.fma_(z, q1, q0), p), rest)
-    is_inside = node(ops.EQUAL, (bits_beyond(shifted, 2 * LARGEST_TURN), unsigned(0)), None, Format.BIT)
-    turn = m.from_bits_(m.shift_left_(bits, 31 - BIT_OF_HALVES))
-    found = FloatFloat(
-        high,
-        low=low,
-        interval=Interval(-1.0, 1.0),
-        is_nonzero=u.is_nonzero or bool(ahead),  # where it is zero all the same the bound is not
-        may_be_zero=u.may_be_zero,
-        lost=u.lost + 4 * SMALLEST,
-        where=Conditions(u.where.doubts, (*u.where.holds, is_inside)),
-    )
-
-    def unless_near_zero(value: Expression, otherwise: Expression) -> Expression:
-        return value if is_near_zero is None else m.select_(is_near_zero, otherwise, value)
-
-    if is_last:
-        upper = m.fma_(z, m.number(above), unless_near_zero(m.add_(low, looked_up("UPPER_ENDS")), low))
-        return replace(found, other_end=upper, turn=turn)
-    plus = unless_near_zero(m.bound(beside + m.roundings * U * low_beside), zero)
-    if u.low is not None:
-        plus = m.fma_(m.abs_(u.high), m.bound((u.relative + (m.roundings + 4) * U * U) * SLACK), plus)
-    return replace(
-        found,
-        high=m.signed(high, turn),
-        low=m.signed(low, turn),
-        around=Around(m.bound(of_square + m.roundings * U * share), z, plus),
-        covered=m.roundings,
-    )

@@ -74,6 +74,7 @@ from ogive.lowering.numerics.elementary.function_row import (
 )
 from ogive.lowering.numerics.elementary.logarithm import half_log_of_quotient, log1p
 from ogive.lowering.numerics.elementary.single_functions import tested_tanh_in_single
+from ogive.lowering.numerics.elementary.trigonometric import of_cosine, of_sine
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
 
@@ -156,11 +157,11 @@ def _long_parts(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord, D
 
 
 def _of_sinh(k: int) -> Fraction:
-    return abs(double_double.of_sine(k))
+    return abs(of_sine(k))
 
 
 def _of_cosh(k: int) -> Fraction:
-    return abs(double_double.of_cosine(k))
+    return abs(of_cosine(k))
 
 
 def tanh(m: Arithmetic, x: DoubleWord) -> DoubleWord:

@@ -1,4 +1,4 @@
-"""asin, acos, atan and atan2.
+"""asin, acos, atan and atan2, for each level.
 
 With abs(t) <= 1/2, and s = sqrt((1 - abs(x)) / 2) where abs(x) is larger:
 
@@ -24,8 +24,8 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
-from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, TWO_OVER_PI, WORDS
-from ogive.lowering.numerics.elementary.float_float_functions import ASIN, ATAN, OF_ASIN, acos_in_pairs, odd_in_pairs
+from ogive.lowering.numerics.elementary.derived_numbers import PIECEWISE, POLYNOMIALS, QUOTIENTS, TWO_OVER_PI, WORDS
+from ogive.lowering.numerics.elementary.float_float_functions import Piecewise, evaluated, less, odd_in_pairs
 from ogive.lowering.numerics.elementary.function_row import (
     Function,
     InPairs,
@@ -36,10 +36,12 @@ from ogive.lowering.numerics.elementary.function_row import (
     within,
 )
 from ogive.lowering.numerics.elementary.quotient import quotient
+from ogive.lowering.numerics.elementary.trigonometric import long_cosine, long_sine
+from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic, low_of
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
 
-__all__ = ["acos", "asin", "atan", "atan2"]
+__all__ = ["ACOS", "ASIN", "ATAN", "OF_ASIN", "acos", "acos_in_pairs", "asin", "atan", "atan2"]
 
 PI = 2 / TWO_OVER_PI
 
@@ -151,7 +153,7 @@ def _arctangent(m: Arithmetic, t: DoubleWord) -> DoubleWord:
 def _sine_and_cosine(m: Arithmetic, r: Expression, reach: float) -> tuple[double_double.Pair, double_double.Pair]:
     number = double_double.single(m, r)
     square = double_double.times(m, number, number)
-    return double_double.sine(m, number, square, reach), double_double.cosine(m, square, reach)
+    return long_sine(m, number, square, reach), long_cosine(m, square, reach)
 
 
 def atan2(m: Arithmetic, y: DoubleWord, x: DoubleWord) -> DoubleWord:
@@ -219,6 +221,33 @@ def _sum(m: Arithmetic, start: DoubleWord, part: DoubleWord) -> DoubleWord:
 
 def _result(m: Arithmetic, a: DoubleWord, largest: float) -> DoubleWord:
     return replace(m.renormalised(a), interval=Interval(0.0, largest))
+
+
+# ---- in pairs of float32: piecewise polynomials (piecewise.py)
+
+
+#: acos(w), asin(w) and atan(w).
+ACOS, ASIN, ATAN = (Piecewise(**PIECEWISE[name]) for name in ("ACOS", "ASIN", "ATAN"))
+
+#: The slope times 1, relative to the function, up to the last interval: it begins 0.0049 below 1.
+OF_ASIN, OF_ACOS = 20.0, 104.0
+
+
+def acos_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+    """acos(abs(u)), and pi less that for a negative number."""
+    u = m.normalised(u)
+    found = m.with_roundings(evaluated(m, ACOS, m.absolute(u), OF_ACOS), 1)
+    assert found.around is not None
+    pi = m.constant(2 / TWO_OVER_PI)
+    high, low = less(m, pi.high, found)
+    is_below = m.less_(u.high, m.number(0.0))
+    high = m.select_(is_below, high, found.high)
+    low = m.select_(is_below, m.add_(low, low_of(pi)), low_of(found))
+    around = replace(found.around, plus=m.number(2.0**-45))
+    return replace(found, high=high, low=low, around=around, interval=Interval(2.0**-4, 3.15), is_nonzero=True)
+
+
+# ---- the rows
 
 
 def _slope_of_inverse_sine(m: Arithmetic, u: Expression, f: Expression) -> Expression:

@@ -1,4 +1,4 @@
-"""log, log2, log10 and log1p.
+"""log, log2, log10 and log1p, for each level.
 
 With k such that m = x / 2**k lies in [sqrt(1/2), sqrt(2)), and f = m - 1:
 
@@ -10,7 +10,8 @@ whose exponents magnify the error of the logarithm:
 
     log(x) = k log(2) + 2 atanh(s),   s = f / (2 + f),   atanh(s) = s + s**3 / 3 + s**5 / 5 + s**7 R(s**2)
 
-R is ATANH of the coefficients.
+R is ATANH of the coefficients. In float32 log1p of a number from 0 to 1 is x times a polynomial, and in pairs of float32 a table has
+reciprocals and logarithms (`_log_of_sum`).
 """
 
 from __future__ import annotations
@@ -21,23 +22,41 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
+import numpy as np
+
 from ogive.graph import elementary_functions as functions
 from ogive.graph import irrational_numbers
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, node
+from ogive.graph.expression import Expression, Format, in_format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
-from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, WORDS
+from ogive.lowering.numerics.elementary.argument import Made, SingleOperand
+from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, TABLES, WORDS, numbers_in_single
 from ogive.lowering.numerics.elementary.exponential.exp import FARTHEST, LOG_2, ROUNDED_LOG_2, exponential_less_one
-from ogive.lowering.numerics.elementary.float_float_functions import log1p_in_pairs, log_in_pairs, log_of_base_in_pairs
 from ogive.lowering.numerics.elementary.function_row import Function, InPairs, InSingle, computed_by, of_operand
 from ogive.lowering.numerics.elementary.quotient import quotient
-from ogive.lowering.numerics.elementary.single_functions import tested_log1p_in_single
+from ogive.lowering.numerics.float_float import Around, Conditions, FloatFloat, FloatFloatArithmetic, NoFloatFloat, U
 from ogive.lowering.numerics.interval import Interval
-from ogive.lowering.numerics.machine import LONG
+from ogive.lowering.numerics.machine import LONG, Machine
+from ogive.lowering.numerics.single import NoSingle
 from ogive.lowering.numerics.truths import both
 
-__all__ = ["half_log_of_quotient", "log", "log1p", "log2", "log10", "precise_log", "reduced"]
+__all__ = [
+    "LEAST_OF_LOG",
+    "half_log_of_quotient",
+    "log",
+    "log1p",
+    "log1p_in_pairs",
+    "log1p_to_one",
+    "log2",
+    "log10",
+    "log_in_pairs",
+    "log_of_base_in_pairs",
+    "precise_log",
+    "reduced",
+    "tested_log1p_in_single",
+    "times_log_2",
+]
 
 #: The logarithms of e and 2 to base 10, to 250 bits.
 LOG10_E = Fraction(0x1BCB7B1526E50E32A6AB7555F5A67B8647DC68C048B934404747E5A89EF1D4A, 1 << 250)
@@ -114,7 +133,7 @@ def _parts_to_base(
     natural = DoubleWord(*_of_rest(m, f, f_low), interval=Interval(-0.35, 0.35))
     if m.is_long:
         rest = double_double.times(m, double_double.of_number(m, natural), double_double.constant(m, per_log))
-        whole = double_double.times_log_2(m, k, per_power_of_two / irrational_numbers.LOG_2, bits)
+        whole = times_log_2(m, k, per_power_of_two / irrational_numbers.LOG_2, bits)
         return DoubleWord(*double_double.plus_smaller(m, whole, rest), is_normal=True)
     scaled = m.renormalised(m.multiply(natural, m.wide(per_log)))
     # The first part is so short that its product with k is exact; the product is zero or larger than the rest.
@@ -284,18 +303,25 @@ def _assemble(
         )
     first, low = _of_rest(m, f, f_low)
     if m.is_long:
-        return DoubleWord(
-            *double_double.plus_smaller(m, double_double.times_log_2(m, k, bits=bits), (first, low)), is_normal=True
-        )
+        return DoubleWord(*double_double.plus_smaller(m, times_log_2(m, k, bits=bits), (first, low)), is_normal=True)
     log2_high, log2_low = (m.number(float.fromhex(part)) for part in LOG_2[m.format])
     # k log(2) is zero or larger than the rest.
     if bits > double_double.BITS_OF_EXPONENT:
-        whole, rest = double_double.times_log_2(m, k, bits=bits)
+        whole, rest = times_log_2(m, k, bits=bits)
         high, lost = m.fast_two_sum(whole, first)
         return m.renormalised(DoubleWord(high, m.add_(m.add_(rest, low), lost)))
     high, lost = m.fast_two_sum(m.mul_(k, log2_high), first)
     low = m.add_(m.fma_(k, log2_low, low), lost)
     return m.renormalised(DoubleWord(high, low))
+
+
+def times_log_2(
+    m: Arithmetic, k: Expression, factor: Fraction = Fraction(1), bits: int = double_double.BITS_OF_EXPONENT
+) -> double_double.Pair:
+    """``k log(2) factor`` of a whole number of up to so many bits; the factor lies between 1/2 and 2."""
+    first, rest = double_double.split(irrational_numbers.LOG_2 * factor, bits)
+    whole = double_double.single(m, m.mul_(k, m.number(float(first))))
+    return double_double.plus_smaller(m, whole, double_double.times_whole(m, k, rest))
 
 
 def _of_rest(m: Arithmetic, f: Expression, f_low: Expression | None) -> tuple[Expression, Expression]:
@@ -340,6 +366,113 @@ def _subtract(a: Expression, b: Expression) -> Expression:
 
 def _log(bound: float) -> float:
     return -math.inf if bound <= 0 else math.inf if bound == math.inf else math.log(bound)
+
+
+# ---- in float32: without a test, and with one
+
+
+def log1p_to_one(m: Machine, x: Expression) -> Expression:
+    """``log(1 + x)`` where x lies between 0 and 1."""
+    return m.mul_(x, m.polynomial_(x, numbers_in_single("LOG1P", is_short=not m.extended)))
+
+
+#: The largest operand of a logarithm that has a rule.
+ONE_AND_MORE = 1 + 2.0**-10
+
+
+def tested_log1p_in_single(x: SingleOperand, is_result: bool) -> Made:
+    """``log(1 + x)`` where x lies between 0 and 1."""
+    m = x.m
+    if not x.u.interval.within(0.0, ONE_AND_MORE):
+        raise NoSingle("log1p of other numbers than those from 0 to 1")
+    static = m.lost if x.u.error.least < m.smallest_normal else 0.0
+    return log1p_to_one(m, x.u.high), x.u.interval.map(math.log1p), static, None
+
+
+# ---- in pairs of float32
+
+
+#: Numbers m between this and twice it have no power of two beside them in logarithms.
+LEAST_OF_LOG = 0.6875
+
+
+def _log_of_sum(m: FloatFloatArithmetic, x: Expression, rest: Expression | None) -> FloatFloat:
+    """log(x + rest), where the rest is no more than rounding x + rest loses.
+
+    With m = x / 2**k, a factor c near 1 / m from a table, and r = c m - 1, which is exact:
+
+        log(x) = k log(2) - log(c) + r + t (r P(r) - 1/2),   t = r**2
+
+    ``k log(2) - log(c)`` is an exact number and a low word. Where it is zero nothing cancels: c is 1.
+    """
+    one = m.number(1.0)
+    bits = m.bits_(x)
+    moved = node(ops.SUBTRACT, (bits, m.whole(int(np.float32(LEAST_OF_LOG).view(np.int32)))), None, m.integer)
+    index = m.shift_right_(moved, 18)
+    power = m.shift_right_(moved, 23)
+    shifted = m.shift_left_(power, 23)
+    k = in_format(power, Format.F32)
+
+    def looked_up(name: str) -> Expression:
+        return node(ops.TABLE, (index,), TABLES[name], Format.F32)
+
+    factor, (high_of_two, low_of_two) = looked_up("LOG_FACTORS"), TABLES["LOG_OF_TWO"]
+    r = m.fma_(m.from_bits_(node(ops.SUBTRACT, (bits, shifted), None, m.integer)), factor, m.neg_(one))
+    low = m.fma_(k, m.number(low_of_two), looked_up("LOG_LOWS"))
+    lost_of_r = None
+    if rest is not None:
+        scale = m.from_bits_(node(ops.SUBTRACT, (m.bits_(one), shifted), None, m.integer))
+        r, lost_of_r = m.fast_two_sum(r, m.mul_(m.mul_(rest, scale), factor))
+    begin = m.fma_(k, m.number(high_of_two), looked_up("LOG_HIGHS"))
+    high, lost = m.fast_two_sum(begin, r)
+    square = m.mul_(r, r)
+    c0, *others = map(m.number, TABLES["LOG_POLYNOMIAL"])
+    p = others[-1]
+    for c in (*reversed(others[:-1]), c0):
+        p = m.fma_(p, r, c)
+    low = m.add_(lost, low)
+    if lost_of_r is not None:
+        low = m.add_(low, m.fma_(m.neg_(lost_of_r), r, lost_of_r))
+    low = m.fma_(square, m.fma_(p, r, m.number(-0.5)), low)
+    of_square, of_result, largest, share = TABLES["LOG_ERRORS"]
+    plus = m.mul_(square, m.bound(of_square + m.roundings * U * largest))
+    around = Around(m.abs_(high), m.bound(of_result + m.roundings * U * share), plus)
+    is_inside = m.less_equal_(m.number(2.0**-126), x), m.less_(x, m.number(math.inf))
+    where = Conditions(holds=is_inside)
+    lies = Interval(-88.0, 89.0)
+    return FloatFloat(high, low=low, around=around, covered=m.roundings, interval=lies, may_be_zero=high, where=where)
+
+
+def log_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+    u = m.normalised(u)
+    found = _log_of_sum(m, u.high, u.low)
+    relative = u.relative + u.lost * 2.0**126
+    if relative > U * U * 16:
+        raise NoFloatFloat("a logarithm of a number with an error")
+    if relative:
+        assert found.around is not None
+        plus = m.add_(found.around.plus, m.bound(relative))
+        found = replace(found, around=replace(found.around, plus=plus))
+    return replace(found, where=Conditions(u.where.doubts, (*u.where.holds, *found.where.holds)))
+
+
+def log_of_base_in_pairs(
+    base: Fraction, m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool
+) -> FloatFloat:
+    return m.multiply(log_in_pairs(m, u, is_result=False, reaches_all=False), m.constant(1 / base))
+
+
+def log1p_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+    u = m.as_words(u)
+    if not u.is_single:
+        raise NoFloatFloat("log1p of a computed number")
+    one = m.number(1.0)
+    found = _log_of_sum(m, *m.two_sum(one, u.high))
+    found = replace(found, may_be_zero=u.may_be_zero)
+    return replace(found, sign=u.high) if is_result else replace(found, high=m.make(ops.COPY_SIGN, found.high, u.high))
+
+
+# ---- the rows
 
 
 def _reciprocal(m: Arithmetic, u: Expression, f: Expression) -> Expression:

@@ -16,12 +16,8 @@ from ogive.lowering.numerics.elementary import fast
 from ogive.lowering.numerics.elementary.argument import Made, SingleOperand
 from ogive.lowering.numerics.elementary.fast import tail_on_both_sides
 from ogive.lowering.numerics.interval import Interval
-from ogive.lowering.numerics.single import NoSingle
 
-__all__ = ["tested_log1p_in_single", "tested_normal_tail_in_single", "tested_tanh_in_single"]
-
-#: The largest operand of a logarithm that has a rule.
-ONE_AND_MORE = 1 + 2.0**-10
+__all__ = ["tested_normal_tail_in_single", "tested_tanh_in_single"]
 
 
 def tested_tanh_in_single(x: SingleOperand, is_result: bool) -> Made:
@@ -40,14 +36,6 @@ def tested_tanh_in_single(x: SingleOperand, is_result: bool) -> Made:
     size = replace(near, x=m.abs_(near.x), w=None if near.w is None else m.abs_(near.w), low=low)
     number = m.make(ops.COPY_SIGN, fast.tanh_below_saturation(m, size), x.u.high)
     return number, Interval(max(lies.low, -1.0), min(lies.high, 1.0)), 0.0, None
-
-
-def tested_log1p_in_single(x: SingleOperand, is_result: bool) -> Made:
-    m = x.m
-    if not x.u.interval.within(0.0, ONE_AND_MORE):
-        raise NoSingle("log1p of other numbers than those from 0 to 1")
-    static = m.lost if x.u.error.least < m.smallest_normal else 0.0
-    return fast.log1p_to_one(m, x.u.high), x.u.interval.map(math.log1p), static, None
 
 
 def tested_normal_tail_in_single(x: SingleOperand, is_result: bool) -> Made:

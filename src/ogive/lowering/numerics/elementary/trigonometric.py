@@ -1,4 +1,4 @@
-"""sin, cos and tan.
+"""sin, cos and tan, for each level.
 
 With n the integer nearest to x / (pi/2) and r = x - n pi/2, abs(r) <= pi/4:
 
@@ -7,7 +7,8 @@ With n the integer nearest to x / (pi/2) and r = x - n pi/2, abs(r) <= pi/4:
     sin(r) = r + r**3 S(r**2),   cos(r) = 1 - r**2 / 2 + r**4 C(r**2)
 
 S and C are SIN and COS of the coefficients. pi/2 is subtracted in parts of the precision: the first leaves no
-rounding error, because r is a multiple of its last bit (Cody and Waite). Huge angles: huge_angle.py.
+rounding error, because r is a multiple of its last bit (Cody and Waite). Huge angles: huge_angle.py. In pairs
+of float32 tables have the sines of multiples of pi / 32 (`sine_in_pairs`).
 """
 
 from __future__ import annotations
@@ -22,15 +23,39 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
-from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, TWO_OVER_PI, WORDS
-from ogive.lowering.numerics.elementary.float_float_functions import HALF_TURN, sine_in_pairs
+from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, TABLES, TWO_OVER_PI, WORDS
 from ogive.lowering.numerics.elementary.function_row import Function, InPairs, computed_by, more_than_result, within
 from ogive.lowering.numerics.elementary.huge_angle import HUGE, WINDOWS, reduced_huge_angle
+from ogive.lowering.numerics.float_float import (
+    SLACK,
+    SMALLEST,
+    UNIT,
+    Around,
+    Conditions,
+    FloatFloat,
+    FloatFloatArithmetic,
+    NoFloatFloat,
+    U,
+    bits_beyond,
+    unsigned,
+)
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
 from ogive.lowering.numerics.truths import both
 
-__all__ = ["NO_TURN", "cos", "sin", "tan"]
+__all__ = [
+    "HALF_TURN",
+    "LARGEST_TURN",
+    "NO_TURN",
+    "cos",
+    "long_cosine",
+    "long_sine",
+    "of_cosine",
+    "of_sine",
+    "sin",
+    "sine_in_pairs",
+    "tan",
+]
 
 #: A little more than pi / 4.
 QUARTER = 0.7855
@@ -140,7 +165,7 @@ def _sine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
         return DoubleWord(m.mul_(r.high, m.fma_(square, series, one)), interval=Interval(-0.71, 0.71))
     if m.is_long:
         pair = double_double.of_number(m, r)
-        high, low = double_double.sine(m, pair, double_double.times(m, pair, pair), QUARTER)
+        high, low = long_sine(m, pair, double_double.times(m, pair, pair), QUARTER)
         high = m.make(ops.COPY_SIGN, high, r.high)
         return DoubleWord(high, low, interval=Interval(-0.71, 0.71), is_normal=True)
     word = r.high, r.low
@@ -156,10 +181,30 @@ def _cosine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
         return DoubleWord(m.fma_(square, m.fma_(square, series, minus_half), one), interval=Interval(0.7, 1.0))
     if m.is_long:
         pair = double_double.of_number(m, r)
-        value = double_double.cosine(m, double_double.times(m, pair, pair), QUARTER)
+        value = long_cosine(m, double_double.times(m, pair, pair), QUARTER)
         return DoubleWord(*value, interval=Interval(0.7, 1.0), is_normal=True)
     value = two_words.polynomial(m, *two_words.square(m, r.high, r.low), two_words.numbers(m, WORDS["COS"]))
     return DoubleWord(*value, interval=Interval(0.7, 1.0))
+
+
+def of_sine(k: int) -> Fraction:
+    """sin(r) / r in r**2."""
+    return Fraction((-1) ** k, math.factorial(2 * k + 1))
+
+
+def of_cosine(k: int) -> Fraction:
+    """cos(r) in r**2."""
+    return Fraction((-1) ** k, math.factorial(2 * k))
+
+
+def long_sine(m: Arithmetic, r: double_double.Pair, square: double_double.Pair, reach: float) -> double_double.Pair:
+    """The sine of a number within ``reach``; a zero keeps no sign."""
+    return double_double.times(m, r, double_double.series(m, square, of_sine, reach * reach))
+
+
+def long_cosine(m: Arithmetic, square: double_double.Pair, reach: float) -> double_double.Pair:
+    """The cosine of a number within ``reach``."""
+    return double_double.series(m, square, of_cosine, reach * reach)
 
 
 def _sine_or_cosine(m: Arithmetic, is_cosine: Expression, r: DoubleWord) -> DoubleWord:
@@ -205,6 +250,95 @@ def _with_sign_of_last_bit(m: Arithmetic, a: DoubleWord, n: Expression) -> Doubl
 
     low = None if a.low is None else flipped(a.low)
     return replace(a, high=flipped(a.high), low=low, interval=a.interval | -a.interval)
+
+
+# ---- in pairs of float32
+
+
+#: Angles are reduced by n multiples of pi / 32, where n is smaller. So many make a half turn, and this bit of n says how many.
+LARGEST_TURN = 1 << 13
+HALF_TURN, BIT_OF_HALVES = 32, 5
+
+#: Angles have no larger error, relative to them.
+LARGEST_ERROR_OF_ANGLE = 2.0**-35
+
+
+def sine_in_pairs(
+    ahead: int, m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool
+) -> FloatFloat:
+    """The sine of an angle that lies so many multiples of pi / 32 further.
+
+    With n the integer nearest to ``32 u / pi`` and L, which is pi / 32 rounded to float32, ``r = u - n L`` is exact: n L is a
+    multiple of 2**-28 where n is not zero, and r is smaller than 2**-4. The rest is what L lacks, n times, and how far the node X
+    is from its multiple of pi / 32. Its sine S and its cosine C are float32 numbers:
+
+        sin(X + w) = S + C r + C rest + z (S P(z) + C w Q(z)),   w = r + rest,   z = w**2
+
+    Of operands near zero S and the rest are zero: then errors are a share of z alone.
+    """
+    u = m.normalised(u)
+    if u.relative > LARGEST_ERROR_OF_ANGLE:
+        raise NoFloatFloat("a sine of a number with an error")
+    is_last = is_result and u.is_single
+    first, second = TABLES["STEP_OF_ANGLES"]
+    middle = m.number(2.0 + (LARGEST_TURN + HALF_TURN // 2 + ahead) * UNIT)
+    shifted = m.fma_(u.high, m.number(m.rounded(Fraction(UNIT) / Fraction(first))), middle)
+    n = m.sub_(shifted, middle)
+    bits = m.bits_(shifted)
+
+    def looked_up(name: str) -> Expression:
+        return node(ops.TABLE, (bits,), TABLES[name], Format.F32)
+
+    sine, cosine, zero = looked_up("SINES"), looked_up("COSINES"), m.number(0.0)
+    r = m.fma_(n, m.number(-first / UNIT), u.high)
+    back = m.fma_(n, m.number(second / UNIT), looked_up("LOWER_OFFSETS" if is_last else "OFFSETS"))
+    is_near_zero = None if ahead else m.equal_(n, zero)
+    if is_near_zero is not None:
+        back = m.select_(is_near_zero, zero, back)
+    if u.low is not None:
+        back = m.sub_(back, u.low)
+    w = m.sub_(r, back)
+    high = m.fma_(cosine, r, sine)
+    lost = m.fma_(cosine, r, m.neg_(m.sub_(high, sine)))
+    rest = m.fma_(m.neg_(back), cosine, lost)
+    z = m.mul_(w, w)
+    p0, p1, q0, q1 = map(m.number, TABLES["SINE_SERIES"])
+    of_square, beside, share, low_beside = TABLES["SINE_ERRORS"]
+    less, above = TABLES["SINE_ENDS"]
+    p = m.fma_(z, p1, p0)
+    p = m.fma_(sine, p, m.number(-less)) if is_last else m.mul_(sine, p)
+    low = m.fma_(z, m.fma_(m.mul_(cosine, w), m.fma_(z, q1, q0), p), rest)
+    is_inside = node(ops.EQUAL, (bits_beyond(shifted, 2 * LARGEST_TURN), unsigned(0)), None, Format.BIT)
+    turn = m.from_bits_(m.shift_left_(bits, 31 - BIT_OF_HALVES))
+    found = FloatFloat(
+        high,
+        low=low,
+        interval=Interval(-1.0, 1.0),
+        is_nonzero=u.is_nonzero or bool(ahead),  # where it is zero all the same the bound is not
+        may_be_zero=u.may_be_zero,
+        lost=u.lost + 4 * SMALLEST,
+        where=Conditions(u.where.doubts, (*u.where.holds, is_inside)),
+    )
+
+    def unless_near_zero(value: Expression, otherwise: Expression) -> Expression:
+        return value if is_near_zero is None else m.select_(is_near_zero, otherwise, value)
+
+    if is_last:
+        upper = m.fma_(z, m.number(above), unless_near_zero(m.add_(low, looked_up("UPPER_ENDS")), low))
+        return replace(found, other_end=upper, turn=turn)
+    plus = unless_near_zero(m.bound(beside + m.roundings * U * low_beside), zero)
+    if u.low is not None:
+        plus = m.fma_(m.abs_(u.high), m.bound((u.relative + (m.roundings + 4) * U * U) * SLACK), plus)
+    return replace(
+        found,
+        high=m.signed(high, turn),
+        low=m.signed(low, turn),
+        around=Around(m.bound(of_square + m.roundings * U * share), z, plus),
+        covered=m.roundings,
+    )
+
+
+# ---- the rows
 
 
 def _slope_of_tangent(m: Arithmetic, u: Expression, f: Expression) -> Expression:

@@ -8,15 +8,9 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, in_format, node
 from ogive.lowering.numerics.elementary.derived_numbers import TABLES
 from ogive.lowering.numerics.elementary.exponential.exp import SLACK_OF_POWER
-from ogive.lowering.numerics.elementary.exponential.powers_of_two import (
-    POWERS,
-    STEPS,
-    UNIT,
-    power_and_rest,
-    rest_of_one,
-)
+from ogive.lowering.numerics.elementary.exponential.powers_of_two import POWERS, STEPS, power_and_rest, rest_of_one
 from ogive.lowering.numerics.elementary.own_errors import PAIRED
-from ogive.lowering.numerics.float_float import MANY_POWERS, FloatFloatArithmetic
+from ogive.lowering.numerics.float_float import MANY_POWERS, UNIT, FloatFloatArithmetic
 from ogive.lowering.numerics.machine import Machine
 
 __all__ = ["LARGEST_OF_ROW", "NOTHING_OF_ROW", "SCALE_OF_ROW", "exponential_of_row"]
@@ -27,7 +21,6 @@ THIRD, TWELFTH, SIXTIETH = (float.fromhex(number) for number in ("0x1.555556p-2"
 #: How large the largest element may be; how far below it others are known, of short rows and of others, so that no share is
 #: subnormal; and from where on shares are zero, whatever the sum is.
 LARGEST_OF_ROW, DISTANCES_OF_ROW, NOTHING_OF_ROW = 64.0, (79.0, 72.0), 105.0
-
 SHORT_ROW = 2048.0
 
 #: The place of n = 0, and what exponentials are multiplied by then, so that none is subnormal: by its reciprocal.

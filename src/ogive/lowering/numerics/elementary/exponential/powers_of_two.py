@@ -29,11 +29,12 @@ from ogive.lowering.numerics.float_float import (
     FEW_POWERS,
     LARGEST,
     MANY_POWERS,
+    UNIT,
     Conditions,
     FloatFloat,
     FloatFloatArithmetic,
     NoFloatFloat,
-    unsigned,
+    bits_beyond,
 )
 from ogive.lowering.numerics.interval import Interval
 
@@ -49,13 +50,11 @@ __all__ = [
     "STEP",
     "STEPS",
     "STEP_LACKS",
-    "UNIT",
     "USUAL",
     "WIDE",
     "Powers",
     "ReducedInPairs",
     "Window",
-    "bits_beyond",
     "inside_of_rule",
     "not_beyond",
     "of_powers",
@@ -141,9 +140,6 @@ class Window:
         return max(self.before, most if self.halved else self.count - self.before)
 
 
-#: The last place of a number from 2 on.
-UNIT = 2.0**-22
-
 USUAL = Window(2048, 4096)
 
 #: The window with halves of powers.
@@ -201,12 +197,6 @@ def power_and_rest(
     table = m.bits_(node(ops.TABLE, (bits,), powers, Format.F32))
     power = m.from_bits_(node(ops.ADD, (table, m.shift_left_(bits, among.shift)), None, m.integer))
     return power, r, rest, shifted
-
-
-def bits_beyond(shifted: Expression, count: int) -> Expression:
-    """The bits that no number from 2 to so many units more has: 0 of such a number alone. The count is a power of two."""
-    zeros = unsigned(0xBFFFFFFF - (count - 1))
-    return node(ops.AND, (node(ops.BITCAST, (shifted,), None, Format.U32), zeros), None, Format.U32)
 
 
 def rest_of_one(m: FloatFloatArithmetic, r: Expression, rest: Expression) -> Expression:
