@@ -32,7 +32,7 @@ from flint import arb, arb_series
 
 from ogive.graph.expression import Format
 from ogive.lowering.numerics import float_float
-from ogive.lowering.numerics.elementary import double_double, fast, float_float_functions
+from ogive.lowering.numerics.elementary import double_double, fast
 from ogive.lowering.numerics.elementary.derived_numbers import FAST, POLYNOMIALS, QUOTIENTS, TABLES, TWO_OVER_PI, WORDS
 from ogive.lowering.numerics.elementary.error_function import ERFC_SHORT, erfc_numbers, of_error_function
 from ogive.lowering.numerics.elementary.exponential.exp import LOG_2_IN_SINGLE, NEAREST_LOG_2, of_exponential
@@ -50,6 +50,7 @@ from ogive.lowering.numerics.elementary.exponential.powers_of_two import (
     Window,
     of_powers,
 )
+from ogive.lowering.numerics.elementary.hyperbolic import HUNDRED_TWENTIETH, LEAST_OF_SINH, SATURATED_IN_SINGLE
 from ogive.lowering.numerics.elementary.trigonometric import of_cosine, of_sine
 from ogive.lowering.numerics.machine import LONG
 
@@ -831,7 +832,7 @@ def expm1_short(n: int) -> float:
 def tanh_short() -> float:
     """``e / (e + 1)``: an error of e counts ``1 / (e + 1)`` times; from `SATURATED` on it is 1."""
     of_e = max(expm1_short(n) for n in range(28))
-    return of_e + 2 * SINGLE_UNIT + 2 / (math.exp(2 * fast.SATURATED_IN_SINGLE) + 1)
+    return of_e + 2 * SINGLE_UNIT + 2 / (math.exp(2 * SATURATED_IN_SINGLE) + 1)
 
 
 def log1p_short() -> float:
@@ -1175,8 +1176,8 @@ def expm1_float_float(octave: int) -> float:
 def sinh_float_float_near_zero() -> float:
     """``w + w**3 (1/6 + w**2 / 120)``, relative to w: the rest of the series, and roundings of the polynomial and three products."""
     most, numbers = (
-        float_float_functions.LEAST_OF_SINH**2,
-        (SIXTH, float_float_functions.HUNDRED_TWENTIETH),
+        LEAST_OF_SINH**2,
+        (SIXTH, HUNDRED_TWENTIETH),
     )
     rest = largest(lambda z: (at(numbers, z) - series(lambda k: factorial(2 * k + 3), z, 0.01)) * z, 0.0, most)
     size = numbers[0] + most * numbers[1]

@@ -23,17 +23,7 @@ from ogive.lowering.float_float_results import FloatFloatReals, known_patterns
 from ogive.lowering.lower import lower
 from ogive.lowering.numerics.elementary.exponential.exp_of_rows import NOTHING_OF_ROW, exponential_of_row
 from ogive.lowering.numerics.elementary.exponential.logistic import logistic_slope
-from ogive.lowering.numerics.elementary.float_float_functions import (
-    ACOSH,
-    ASINH,
-    ATANH,
-    ERF,
-    LEAST_OF_ACOSH,
-    NORMAL_TAIL,
-    TANH,
-    Piecewise,
-    evaluated,
-)
+from ogive.lowering.numerics.elementary.float_float_functions import ERF, NORMAL_TAIL, Piecewise, evaluated
 from ogive.lowering.numerics.elementary.function_row import FUNCTIONS, known_in_pairs
 from ogive.lowering.numerics.elementary.gates import (
     HARD_MISH_RAMP,
@@ -48,6 +38,7 @@ from ogive.lowering.numerics.elementary.gates import (
     soft_sign,
     softplus_tail,
 )
+from ogive.lowering.numerics.elementary.hyperbolic import ACOSH, ASINH, ATANH, LEAST_OF_ACOSH, TANH
 from ogive.lowering.numerics.elementary.inverse_trigonometric import ACOS, ASIN, ATAN
 from ogive.lowering.numerics.elementary.own_errors import PAIRED
 from ogive.lowering.numerics.float_float import (

@@ -30,6 +30,7 @@ from ogive.lowering.numerics.elementary.exponential.exp import FAR_IN_SINGLE, de
 from ogive.lowering.numerics.elementary.exponential.logistic import bell_in_single
 from ogive.lowering.numerics.elementary.function_row import known_in_single
 from ogive.lowering.numerics.elementary.gates import LIMIT_OF_SLOPES, gate_slope_in_single
+from ogive.lowering.numerics.elementary.hyperbolic import cosh_in_single, one_per_cosh_squared
 from ogive.lowering.numerics.elementary.logarithm import log1p_to_one
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
@@ -551,7 +552,7 @@ class FastRules:
         if operation == "normal_tail":
             return FastNumber(self._normal_tail(inner, interval), IMAGES[operation])
         if operation == "cosh":
-            return FastNumber(rules.cosh_in_single(m, decay(m, self._argument(inner))), Interval(1.0, math.cosh(87.0)))
+            return FastNumber(cosh_in_single(m, decay(m, self._argument(inner))), Interval(1.0, math.cosh(87.0)))
         argument = self._argument(inner) if cubic is None else cubic
         assert form.plain is not None
         number = form.plain(m, argument)
@@ -607,7 +608,7 @@ class FastRules:
         if bell.is_of_cosh and not (
             factor is not None and factor.operation == ops.CONSTANT and factor.attribute == QUARTER
         ):
-            number = rules.one_per_cosh_squared(m, decay(m, argument, 2.0))
+            number = one_per_cosh_squared(m, decay(m, argument, 2.0))
         else:
             number = bell_in_single(m, decay(m, argument, 2.0 if bell.is_of_cosh else 1.0))
             factor = None

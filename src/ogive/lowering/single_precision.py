@@ -31,6 +31,7 @@ from ogive.lowering.numerics.elementary.argument import Argument, cubic, is_cubi
 from ogive.lowering.numerics.elementary.derived_numbers import FAST
 from ogive.lowering.numerics.elementary.exponential.exp import reduced_in_single
 from ogive.lowering.numerics.elementary.exponential.expm1 import expm1_in_single
+from ogive.lowering.numerics.elementary.hyperbolic import SATURATED_IN_SINGLE, tanh_below_saturation
 from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.machine import Machine, Unfused
 from ogive.lowering.program import Program, stored_operand
@@ -287,9 +288,9 @@ def _expm1(m: Machine, a: Argument, interval: Interval) -> Expression:
 
 def _tanh(m: Machine, a: Argument) -> Expression:
     y = a.value(m)
-    size, saturated = m.abs_(y), m.number(rules.SATURATED_IN_SINGLE)
+    size, saturated = m.abs_(y), m.number(SATURATED_IN_SINGLE)
     x = m.select_(m.less_(saturated, size), saturated, size)
-    return m.make(ops.COPY_SIGN, rules.tanh_below_saturation(m, Argument(x)), y)
+    return m.make(ops.COPY_SIGN, tanh_below_saturation(m, Argument(x)), y)
 
 
 def _normal_tail(m: Machine, a: Expression) -> Expression:

@@ -29,55 +29,20 @@ its absolute error is small, not its relative one.
 
 from __future__ import annotations
 
-from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, depends_on_elements
+from ogive.graph.expression import Expression
 from ogive.lowering.numerics.elementary.argument import Argument
 from ogive.lowering.numerics.elementary.derived_numbers import FAST, numbers_in_single
 from ogive.lowering.numerics.elementary.exponential.exp import (
     exp_in_single,
     reduced_in_two_words,
 )
-from ogive.lowering.numerics.elementary.exponential.expm1 import expm1_over_in_single
 from ogive.lowering.numerics.machine import Machine
 
-__all__ = [
-    "LIMIT_OF_TAIL",
-    "SATURATED_IN_SINGLE",
-    "cosh_in_single",
-    "gaussian",
-    "normal_tail_in_single",
-    "one_per_cosh_squared",
-    "parts_of_tail",
-    "tail_on_both_sides",
-    "tanh_below_saturation",
-    "tanh_in_single",
-]
+__all__ = ["LIMIT_OF_TAIL", "gaussian", "normal_tail_in_single", "parts_of_tail", "tail_on_both_sides"]
 
 
 #: Up to this magnitude of a the product a Q(a) is a normal number.
 LIMIT_OF_TAIL = 12.875
-
-
-#: From here on tanh is 1 after rounding.
-SATURATED_IN_SINGLE = 9.125
-
-
-def tanh_in_single(m: Machine, a: Argument) -> Expression:
-    """The hyperbolic tangent, at most 1 in magnitude."""
-    saturated, w = m.number(SATURATED_IN_SINGLE), None
-    if a.w is not None:
-        assert not depends_on_elements(a.w)
-        w = m.abs_(a.w)
-        saturated = m.div_(saturated, w)
-    x = m.abs_(a.x)
-    x = m.select_(m.less_(x, saturated), x, saturated)
-    return m.make(ops.COPY_SIGN, tanh_below_saturation(m, Argument(x, w)), a.value(m))
-
-
-def tanh_below_saturation(m: Machine, a: Argument) -> Expression:
-    """The same of a number between 0 and `SATURATED_IN_SINGLE`."""
-    e = expm1_over_in_single(m, a, 2.0)
-    return m.div_(e, m.add_(e, m.number(1.0)))
 
 
 def gaussian(m: Machine, a: Expression) -> Expression:
@@ -123,17 +88,6 @@ def _in_squares(m: Machine, x: Expression, square: Expression, coefficients: tup
 
 
 # ---- derivatives of activations under the fast contract: forms with one exponential and one division
-
-
-def one_per_cosh_squared(m: Machine, e: Expression) -> Expression:
-    """``4 * e / (1 + e)**2`` for e = exp(-2 abs(u))."""
-    half = m.fma_(e, m.number(0.5), m.number(0.5))
-    return m.div_(e, m.mul_(half, half))
-
-
-def cosh_in_single(m: Machine, e: Expression) -> Expression:
-    """``(e + 1 / e) / 2`` for e = exp(-abs(u))."""
-    return m.fma_(e, m.number(0.5), m.div_(m.number(0.5), e))
 
 
 def tail_on_both_sides(m: Machine, a: Expression, is_negative: Expression) -> Expression:

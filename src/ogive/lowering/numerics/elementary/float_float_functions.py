@@ -36,17 +36,8 @@ from fractions import Fraction
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.elementary.derived_numbers import PIECEWISE
-from ogive.lowering.numerics.elementary.exponential.exp import exp_in_pairs
-from ogive.lowering.numerics.elementary.exponential.logistic import logistic_slope
-from ogive.lowering.numerics.elementary.exponential.powers_of_two import (
-    HALVED,
-    MOST,
-    SIXTH,
-)
-from ogive.lowering.numerics.elementary.own_errors import PAIRED
 from ogive.lowering.numerics.float_float import (
     LARGEST,
-    SLACK,
     SMALLEST,
     Around,
     FloatFloat,
@@ -57,24 +48,14 @@ from ogive.lowering.numerics.float_float import (
 from ogive.lowering.numerics.interval import Interval
 
 __all__ = [
-    "ACOSH",
-    "ASINH",
-    "ATANH",
     "ERF",
-    "LEAST_OF_ACOSH",
     "NORMAL_TAIL",
-    "OF_ATANH",
-    "TANH",
     "Piecewise",
-    "acosh_in_pairs",
-    "cosh_in_pairs",
     "erfc_in_pairs",
     "evaluated",
     "less",
     "normal_tail_in_pairs",
     "odd_in_pairs",
-    "sinh_in_pairs",
-    "tanh_slope",
 ]
 
 
@@ -110,14 +91,6 @@ ERF = Piecewise(**PIECEWISE["ERF"])
 
 #: erfc(w / sqrt(2)) / 2.
 NORMAL_TAIL = Piecewise(**PIECEWISE["NORMAL_TAIL"])
-
-
-#: tanh(w).
-TANH = Piecewise(**PIECEWISE["TANH"])
-
-
-#: The inverse functions of cosh, sinh and tanh.
-ACOSH, ASINH, ATANH = (Piecewise(**PIECEWISE[name]) for name in ("ACOSH", "ASINH", "ATANH"))
 
 
 def evaluated(m: FloatFloatArithmetic, table: Piecewise, argument: FloatFloat, steepness: float = 1.0) -> FloatFloat:
@@ -193,51 +166,6 @@ def evaluated(m: FloatFloatArithmetic, table: Piecewise, argument: FloatFloat, s
 ROOT_OF_TWO = Fraction(math.isqrt(2 << 200), 1 << 100)
 
 
-def cosh_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
-    e = exp_in_pairs(m, m.absolute(u))
-    return m.multiply(m.add(e, m.reciprocal(e)), m.constant(0.5))
-
-
-#: Below this sinh is its series. Beyond it ``exp(-x) / 2`` is subtracted from ``exp(x) / 2``, which is larger.
-LEAST_OF_SINH = 2.0**-5
-
-#: 1/120.
-HUNDRED_TWENTIETH = float.fromhex("0x1.111112p-7")
-
-
-def sinh_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
-    u = m.normalised(u)
-    size = m.absolute(u)
-    e = exp_in_pairs(m, size, window=HALVED)
-    inverse = m.reciprocal(replace(e, interval=Interval(0.5, e.interval.high)))
-    assert inverse.scale is not None
-    quarter = m.mul_(inverse.high, m.number(0.25))
-    high = m.sub_(e.high, quarter)
-    low = m.add_(m.fma_(m.neg_(quarter), inverse.scale, low_of(e)), m.sub_(m.sub_(e.high, high), quarter))
-    w = size.high
-    square = m.mul_(w, w)
-    series = m.mul_(m.mul_(square, w), m.fma_(square, m.number(HUNDRED_TWENTIETH), m.number(SIXTH)))
-    if size.low is not None:
-        series = m.add_(series, size.low)
-    is_near = m.less_(w, m.number(LEAST_OF_SINH))
-    # Errors are relative to exp(x) / 2, which is larger than the result, and near zero to x.
-    share = max(e.share + inverse.share + U, LEAST_OF_SINH**2 / 6 + size.share) * SLACK
-    far = e.relative + inverse.relative + (2 + m.roundings) * U * share
-    near = PAIRED["sinh near zero"] + u.relative + (m.roundings + 1) * U * share
-    found = FloatFloat(
-        m.select_(is_near, w, high),
-        low=m.select_(is_near, series, low),
-        around=Around(m.select_(is_near, w, e.high), m.bound(max(far, near) * SLACK), m.number(0.0)),
-        covered=m.roundings,
-        interval=Interval(0.0, math.exp(MOST)),
-        is_nonzero=u.is_nonzero,
-        may_be_zero=u.may_be_zero,
-        lost=1.25 * u.lost + 4 * SMALLEST,
-        where=e.where,
-    )
-    return with_sign(m, found, u, is_result=is_result)
-
-
 def with_sign(m: FloatFloatArithmetic, size: FloatFloat, u: FloatFloat, *, is_result: bool) -> FloatFloat:
     """The number with the sign of u."""
     if u.interval.low >= 0:
@@ -282,11 +210,6 @@ def erfc_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, re
     return m.multiply(normal_tail_in_pairs(m, u, is_result=False, reaches_all=False), m.constant(2.0))
 
 
-def tanh_slope(m: FloatFloatArithmetic, u: FloatFloat) -> FloatFloat:
-    """``1 / cosh(u)**2``."""
-    return m.multiply(logistic_slope(m, m.multiply(u, m.constant(2.0))), m.constant(4.0))
-
-
 def odd_in_pairs(
     table: Piecewise,
     largest: float,
@@ -309,18 +232,3 @@ def odd_in_pairs(
         lost=1.25 * u.lost + 4 * SMALLEST,
     )
     return with_sign(m, found, u, is_result=is_result)
-
-
-#: The slope times 1, relative to the function, up to the last interval: it begins 0.0049 below 1.
-OF_ATANH = 60.0
-
-
-#: The beginning of the intervals of acosh.
-LEAST_OF_ACOSH = 1.0625
-
-
-def acosh_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
-    u = m.normalised(u)
-    found = evaluated(m, ACOSH, u)
-    where = replace(found.where, holds=(*found.where.holds, m.less_equal_(m.number(LEAST_OF_ACOSH), u.high)))
-    return replace(found, interval=Interval(0.25, 4.0), is_nonzero=True, where=where)

@@ -1,4 +1,4 @@
-"""sinh, cosh, tanh and their inverses.
+"""sinh, cosh, tanh and their inverses, for each level.
 
 With abs(x) = n log(2) + r, abs(r) <= log(2) / 2, and w = 4**-n, by the addition theorems:
 
@@ -14,6 +14,14 @@ The last of abs(x), with the sign of x, where nothing may be lost near e = -1. W
 tanh is a quotient of its own, with the A of exponential/exp.py, and has no cancellation near zero:
 
     tanh(x / 2) = ((2**n - 1) A + (2**n + 1) r) / ((2**n + 1) A + (2**n - 1) r)
+
+In float32, with F = exp(-2 abs(u)), which neither overflows nor loses digits:
+
+    tanh(a)        = e / (e + 1),   e = expm1(2 a) / 2
+    1 / cosh(u)**2 = F / (1/2 + F/2)**2
+
+In pairs of float32 sinh is ``exp(x) / 2 - exp(-x) / 2``, and near zero its series; tanh and the inverses are piecewise polynomials
+(piecewise.py).
 
 The inverses are log1p of numbers in which nothing cancels. With a = abs(x) and t = x - 1:
 
@@ -33,32 +41,26 @@ from fractions import Fraction
 from functools import partial
 
 from ogive.graph import elementary_functions as functions
-from ogive.graph.expression import Expression, Format
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Format, depends_on_elements, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
-from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, WORDS
+from ogive.lowering.numerics.elementary.argument import Argument, Made, SingleOperand
+from ogive.lowering.numerics.elementary.derived_numbers import PIECEWISE, POLYNOMIALS, WORDS
 from ogive.lowering.numerics.elementary.exponential.exp import (
     FAR_IN_SINGLE,
     FARTHEST,
     LOG_2,
     difference_of_powers,
+    exp_in_pairs,
     long_reduced,
     reduced_exponent,
     with_infinities,
 )
-from ogive.lowering.numerics.elementary.exponential.expm1 import expm1
-from ogive.lowering.numerics.elementary.fast import tanh_in_single
-from ogive.lowering.numerics.elementary.float_float_functions import (
-    ASINH,
-    ATANH,
-    OF_ATANH,
-    TANH,
-    acosh_in_pairs,
-    cosh_in_pairs,
-    odd_in_pairs,
-    sinh_in_pairs,
-    tanh_slope,
-)
+from ogive.lowering.numerics.elementary.exponential.expm1 import expm1, expm1_over_in_single
+from ogive.lowering.numerics.elementary.exponential.logistic import logistic_slope
+from ogive.lowering.numerics.elementary.exponential.powers_of_two import HALVED, MOST, SIXTH
+from ogive.lowering.numerics.elementary.float_float_functions import Piecewise, evaluated, odd_in_pairs, with_sign
 from ogive.lowering.numerics.elementary.function_row import (
     Function,
     InPairs,
@@ -73,12 +75,38 @@ from ogive.lowering.numerics.elementary.function_row import (
     within,
 )
 from ogive.lowering.numerics.elementary.logarithm import half_log_of_quotient, log1p
-from ogive.lowering.numerics.elementary.single_functions import tested_tanh_in_single
+from ogive.lowering.numerics.elementary.own_errors import PAIRED
 from ogive.lowering.numerics.elementary.trigonometric import of_cosine, of_sine
+from ogive.lowering.numerics.float_float import SLACK, SMALLEST, Around, FloatFloat, FloatFloatArithmetic, U, low_of
 from ogive.lowering.numerics.interval import Interval
-from ogive.lowering.numerics.machine import LONG
+from ogive.lowering.numerics.machine import LONG, Machine
 
-__all__ = ["acosh", "asinh", "atanh", "cosh", "sinh", "tanh"]
+__all__ = [
+    "ACOSH",
+    "ASINH",
+    "ATANH",
+    "HUNDRED_TWENTIETH",
+    "LEAST_OF_ACOSH",
+    "LEAST_OF_SINH",
+    "OF_ATANH",
+    "SATURATED_IN_SINGLE",
+    "TANH",
+    "acosh",
+    "acosh_in_pairs",
+    "asinh",
+    "atanh",
+    "cosh",
+    "cosh_in_pairs",
+    "cosh_in_single",
+    "one_per_cosh_squared",
+    "sinh",
+    "sinh_in_pairs",
+    "tanh",
+    "tanh_below_saturation",
+    "tanh_in_single",
+    "tanh_slope",
+    "tested_tanh_in_single",
+]
 
 #: Beyond these sinh and cosh are infinite, even if they are multiplied by the smallest normal number.
 INFINITE = 1400.0
@@ -178,6 +206,122 @@ def tanh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     return m.copy_sign(result, x.high)
 
 
+# ---- in float32: without a test, and with one
+
+
+#: From here on tanh is 1 after rounding.
+SATURATED_IN_SINGLE = 9.125
+
+
+def tanh_in_single(m: Machine, a: Argument) -> Expression:
+    """The hyperbolic tangent, at most 1 in magnitude."""
+    saturated, w = m.number(SATURATED_IN_SINGLE), None
+    if a.w is not None:
+        assert not depends_on_elements(a.w)
+        w = m.abs_(a.w)
+        saturated = m.div_(saturated, w)
+    x = m.abs_(a.x)
+    x = m.select_(m.less_(x, saturated), x, saturated)
+    return m.make(ops.COPY_SIGN, tanh_below_saturation(m, Argument(x, w)), a.value(m))
+
+
+def tanh_below_saturation(m: Machine, a: Argument) -> Expression:
+    """The same of a number between 0 and `SATURATED_IN_SINGLE`."""
+    e = expm1_over_in_single(m, a, 2.0)
+    return m.div_(e, m.add_(e, m.number(1.0)))
+
+
+def cosh_in_single(m: Machine, e: Expression) -> Expression:
+    """``(e + 1 / e) / 2`` for e = exp(-abs(u))."""
+    return m.fma_(e, m.number(0.5), m.div_(m.number(0.5), e))
+
+
+def one_per_cosh_squared(m: Machine, e: Expression) -> Expression:
+    """``4 * e / (1 + e)**2`` for e = exp(-2 abs(u))."""
+    half = m.fma_(e, m.number(0.5), m.number(0.5))
+    return m.div_(e, m.mul_(half, half))
+
+
+def tested_tanh_in_single(x: SingleOperand, is_result: bool) -> Made:
+    """The hyperbolic tangent of any number."""
+    m, lies = x.m, x.u.interval.map(math.tanh)
+    near = x.moved(-SATURATED_IN_SINGLE, SATURATED_IN_SINGLE).argument()
+    low = near.low
+    if low is not None:  # of the magnitude
+        low = m.from_bits_(
+            node(
+                ops.EXCLUSIVE_OR,
+                (m.bits_(low), m.bits_(m.make(ops.COPY_SIGN, m.number(0.0), x.u.high))),
+                None,
+                m.integer,
+            )
+        )
+    size = replace(near, x=m.abs_(near.x), w=None if near.w is None else m.abs_(near.w), low=low)
+    number = m.make(ops.COPY_SIGN, tanh_below_saturation(m, size), x.u.high)
+    return number, Interval(max(lies.low, -1.0), min(lies.high, 1.0)), 0.0, None
+
+
+# ---- in pairs of float32
+
+
+#: tanh(w).
+TANH = Piecewise(**PIECEWISE["TANH"])
+
+#: Below this sinh is its series. Beyond it ``exp(-x) / 2`` is subtracted from ``exp(x) / 2``, which is larger.
+LEAST_OF_SINH = 2.0**-5
+
+#: 1/120.
+HUNDRED_TWENTIETH = float.fromhex("0x1.111112p-7")
+
+
+def cosh_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+    """The hyperbolic cosine."""
+    e = exp_in_pairs(m, m.absolute(u))
+    return m.multiply(m.add(e, m.reciprocal(e)), m.constant(0.5))
+
+
+def sinh_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+    """The hyperbolic sine."""
+    u = m.normalised(u)
+    size = m.absolute(u)
+    e = exp_in_pairs(m, size, window=HALVED)
+    inverse = m.reciprocal(replace(e, interval=Interval(0.5, e.interval.high)))
+    assert inverse.scale is not None
+    quarter = m.mul_(inverse.high, m.number(0.25))
+    high = m.sub_(e.high, quarter)
+    low = m.add_(m.fma_(m.neg_(quarter), inverse.scale, low_of(e)), m.sub_(m.sub_(e.high, high), quarter))
+    w = size.high
+    square = m.mul_(w, w)
+    series = m.mul_(m.mul_(square, w), m.fma_(square, m.number(HUNDRED_TWENTIETH), m.number(SIXTH)))
+    if size.low is not None:
+        series = m.add_(series, size.low)
+    is_near = m.less_(w, m.number(LEAST_OF_SINH))
+    # Errors are relative to exp(x) / 2, which is larger than the result, and near zero to x.
+    share = max(e.share + inverse.share + U, LEAST_OF_SINH**2 / 6 + size.share) * SLACK
+    far = e.relative + inverse.relative + (2 + m.roundings) * U * share
+    near = PAIRED["sinh near zero"] + u.relative + (m.roundings + 1) * U * share
+    found = FloatFloat(
+        m.select_(is_near, w, high),
+        low=m.select_(is_near, series, low),
+        around=Around(m.select_(is_near, w, e.high), m.bound(max(far, near) * SLACK), m.number(0.0)),
+        covered=m.roundings,
+        interval=Interval(0.0, math.exp(MOST)),
+        is_nonzero=u.is_nonzero,
+        may_be_zero=u.may_be_zero,
+        lost=1.25 * u.lost + 4 * SMALLEST,
+        where=e.where,
+    )
+    return with_sign(m, found, u, is_result=is_result)
+
+
+def tanh_slope(m: FloatFloatArithmetic, u: FloatFloat) -> FloatFloat:
+    """``1 / cosh(u)**2``."""
+    return m.multiply(logistic_slope(m, m.multiply(u, m.constant(2.0))), m.constant(4.0))
+
+
+# ---- the rows
+
+
 _OF_EXPONENTIALS = Function(anywhere(1410.0), more_than_result, unit, (1400.0, 1400.0), saturates=True)
 
 computed_by(
@@ -266,6 +410,29 @@ def _log1p(m: Arithmetic, x: DoubleWord, number: DoubleWord) -> DoubleWord:
         low = m.add_(m.add_(low, log2_low), m.low_part(result))
     high = m.select_(m.equal_(x.high, infinity), infinity, high)
     return DoubleWord(high, low, interval=Interval(0.0, math.inf))
+
+
+# ---- in pairs of float32
+
+
+#: acosh(w), asinh(w) and atanh(w).
+ACOSH, ASINH, ATANH = (Piecewise(**PIECEWISE[name]) for name in ("ACOSH", "ASINH", "ATANH"))
+
+#: The slope times 1, relative to the function, up to the last interval: it begins 0.0049 below 1.
+OF_ATANH = 60.0
+
+#: The beginning of the intervals of acosh.
+LEAST_OF_ACOSH = 1.0625
+
+
+def acosh_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+    u = m.normalised(u)
+    found = evaluated(m, ACOSH, u)
+    where = replace(found.where, holds=(*found.where.holds, m.less_equal_(m.number(LEAST_OF_ACOSH), u.high)))
+    return replace(found, interval=Interval(0.25, 4.0), is_nonzero=True, where=where)
+
+
+# ---- the rows of the inverses
 
 
 def _slope_of_inverse_cosh(m: Arithmetic, u: Expression, f: Expression) -> Expression:

@@ -7,35 +7,12 @@ that lies beyond a rule; in bfloat16, whose numbers reach as far as those of flo
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-
-from ogive.graph import operations as ops
-from ogive.graph.expression import node
 from ogive.lowering.numerics.elementary import fast
 from ogive.lowering.numerics.elementary.argument import Made, SingleOperand
 from ogive.lowering.numerics.elementary.fast import tail_on_both_sides
 from ogive.lowering.numerics.interval import Interval
 
-__all__ = ["tested_normal_tail_in_single", "tested_tanh_in_single"]
-
-
-def tested_tanh_in_single(x: SingleOperand, is_result: bool) -> Made:
-    m, lies = x.m, x.u.interval.map(math.tanh)
-    near = x.moved(-fast.SATURATED_IN_SINGLE, fast.SATURATED_IN_SINGLE).argument()
-    low = near.low
-    if low is not None:  # of the magnitude
-        low = m.from_bits_(
-            node(
-                ops.EXCLUSIVE_OR,
-                (m.bits_(low), m.bits_(m.make(ops.COPY_SIGN, m.number(0.0), x.u.high))),
-                None,
-                m.integer,
-            )
-        )
-    size = replace(near, x=m.abs_(near.x), w=None if near.w is None else m.abs_(near.w), low=low)
-    number = m.make(ops.COPY_SIGN, fast.tanh_below_saturation(m, size), x.u.high)
-    return number, Interval(max(lies.low, -1.0), min(lies.high, 1.0)), 0.0, None
+__all__ = ["tested_normal_tail_in_single"]
 
 
 def tested_normal_tail_in_single(x: SingleOperand, is_result: bool) -> Made:

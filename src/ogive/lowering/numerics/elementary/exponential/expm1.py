@@ -142,6 +142,9 @@ def _expm1(bound: float) -> float:
     return math.inf if bound >= 709 else math.expm1(bound)
 
 
+# ---- in float32: without a test, and with one
+
+
 def expm1_over_in_single(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
     """``expm1(factor * a) / (factor * sign)``."""
     shifted, r = reduced_in_single(m, a, factor)
@@ -167,10 +170,14 @@ FAR_BELOW_ZERO_IN_SINGLE = -30.0
 
 
 def tested_expm1_in_single(x: SingleOperand, is_result: bool) -> Made:
+    """``exp(x) - 1`` of any number."""
     m = x.m
     near = x.moved(FAR_BELOW_ZERO_IN_SINGLE, FAR_IN_SINGLE)
     doubt = None if is_result and not m.is_wide else x.is_above(FAR_IN_SINGLE)
     return expm1_in_single(m, near.argument()), near.interval.map(math.expm1), 0.0, doubt
+
+
+# ---- in pairs of float32
 
 
 #: How often low words of expm1 are rounded that its error covers: here, in a product and in a result.

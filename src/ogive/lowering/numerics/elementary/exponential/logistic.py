@@ -60,6 +60,9 @@ def logistic(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     return replace(m.divide(m.select(is_positive, one, e), m.add(one, e)), interval=interval)
 
 
+# ---- in float32: without a test, and with one
+
+
 def logistic_in_single(m: Machine, a: Argument) -> Expression:
     """``1 / (1 + exp(-a))``."""
     e = exp_in_single(m, replace(a, sign=-a.sign))
@@ -73,12 +76,16 @@ def bell_in_single(m: Machine, e: Expression) -> Expression:
 
 
 def tested_logistic_in_single(x: SingleOperand, is_result: bool) -> Made:
+    """``1 / (1 + exp(-x))`` of any number."""
     m = x.m
     near = x.moved(-FAR_IN_SINGLE, FAR_IN_SINGLE)
     doubt = x.is_below(-FAR_IN_SINGLE) if m.is_wide else None
     static = AT_LIMIT if not m.is_wide and x.u.interval.low < -FAR_IN_SINGLE else 0.0
     lies = near.interval.map(lambda u: 1 / (1 + math.exp(-u)))
     return logistic_in_single(m, near.argument()), Interval(0.0 if static else lies.low, 1.0), static, doubt
+
+
+# ---- in pairs of float32
 
 
 def logistic_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
