@@ -32,9 +32,9 @@ from flint import arb, arb_series
 
 from ogive.graph.expression import Format
 from ogive.lowering.numerics import float_float
-from ogive.lowering.numerics.elementary import double_double, fast
+from ogive.lowering.numerics.elementary import double_double
 from ogive.lowering.numerics.elementary.derived_numbers import FAST, POLYNOMIALS, QUOTIENTS, TABLES, TWO_OVER_PI, WORDS
-from ogive.lowering.numerics.elementary.error_function import ERFC_SHORT, erfc_numbers, of_error_function
+from ogive.lowering.numerics.elementary.error_function import ERFC_SHORT, LIMIT_OF_TAIL, erfc_numbers, of_error_function
 from ogive.lowering.numerics.elementary.exponential.exp import LOG_2_IN_SINGLE, NEAREST_LOG_2, of_exponential
 from ogive.lowering.numerics.elementary.exponential.exp_of_rows import LARGEST_OF_ROW, SIXTIETH, THIRD, TWELFTH
 from ogive.lowering.numerics.elementary.exponential.expm1 import COVERED
@@ -867,7 +867,7 @@ def squares_short(numbers: Sequence[float], high: float) -> float:
 
 def normal_tail_short() -> float:
     """The quotient R(a), and exp(-a**2 / 2) as ``1 + expm1(s)`` with expm1(s) of 0.42 at most, beside 0.7 of the whole."""
-    limit = fast.LIMIT_OF_TAIL
+    limit = LIMIT_OF_TAIL
     above, below = FAST["NORMAL_TAIL"]
     quotient = max(
         largest(lambda a: at(above, a) / at(below, a) / scaled_tail(a) - 1, low, high)
@@ -1058,7 +1058,7 @@ def in_words() -> dict[str, float]:
     }
 
 
-# ---- pairs of float32 (float_float_functions.py): relative to the power that the table has
+# ---- pairs of float32 (exponential/powers_of_two.py): relative to the power that the table has
 
 
 def largest_rest(of_two_words: bool, window: Window) -> float:

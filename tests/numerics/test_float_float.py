@@ -21,9 +21,9 @@ from ogive.differentiation.partials import gate_slope, gelu_slope
 from ogive.graph.expression import Format, constant, formula_node, node, walk
 from ogive.lowering.float_float_results import FloatFloatReals, known_patterns
 from ogive.lowering.lower import lower
+from ogive.lowering.numerics.elementary.error_function import ERF, NORMAL_TAIL
 from ogive.lowering.numerics.elementary.exponential.exp_of_rows import NOTHING_OF_ROW, exponential_of_row
 from ogive.lowering.numerics.elementary.exponential.logistic import logistic_slope
-from ogive.lowering.numerics.elementary.float_float_functions import ERF, NORMAL_TAIL, Piecewise, evaluated
 from ogive.lowering.numerics.elementary.function_row import FUNCTIONS, known_in_pairs
 from ogive.lowering.numerics.elementary.gates import (
     HARD_MISH_RAMP,
@@ -41,6 +41,7 @@ from ogive.lowering.numerics.elementary.gates import (
 from ogive.lowering.numerics.elementary.hyperbolic import ACOSH, ASINH, ATANH, LEAST_OF_ACOSH, TANH
 from ogive.lowering.numerics.elementary.inverse_trigonometric import ACOS, ASIN, ATAN
 from ogive.lowering.numerics.elementary.own_errors import PAIRED
+from ogive.lowering.numerics.elementary.piecewise import Piecewise, evaluated
 from ogive.lowering.numerics.float_float import (
     FEW_POWERS,
     LARGEST_SHARE,

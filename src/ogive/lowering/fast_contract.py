@@ -1,6 +1,6 @@
 """The fast contract: formulas in float32 without corrections, of numbers that are not large.
 
-A formula is lowered with the rules of lowering/numerics/elementary/fast.py, operation by operation, and each rule says below which
+A formula is lowered with the rules in float32 of lowering/numerics/elementary, operation by operation, and each says below which
 magnitude of its argument it holds. Where an element does not keep to that (large numbers, infinities, NaN), its result is
 that of the exact contract. So special values and subnormal results are those of the exact contract, and the rules need no
 clamps for them. Both are computed in blocks; the choice is made for each element, so its bits do not depend on the others.
@@ -23,9 +23,14 @@ from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, depends_on_elements, in_format, is_extreme, node, walk
 from ogive.lowering.cost import is_worth_it
-from ogive.lowering.numerics.elementary import fast as rules
 from ogive.lowering.numerics.elementary import function_row
 from ogive.lowering.numerics.elementary.argument import Argument, cubic, is_cubic, is_power_of_two, where_reached
+from ogive.lowering.numerics.elementary.error_function import (
+    LIMIT_OF_TAIL,
+    gaussian,
+    normal_tail_in_single,
+    tail_on_both_sides,
+)
 from ogive.lowering.numerics.elementary.exponential.exp import FAR_IN_SINGLE, decay
 from ogive.lowering.numerics.elementary.exponential.logistic import bell_in_single
 from ogive.lowering.numerics.elementary.function_row import known_in_single
@@ -566,12 +571,12 @@ class FastRules:
     def _normal_tail(self, root: Expression, interval: Interval) -> Expression:
         number = self.values[root].number
         if interval.low >= 0:
-            return rules.normal_tail_in_single(self.m, number)
+            return normal_tail_in_single(self.m, number)
         if number.operation == ops.NEGATE:  # then the exponential is that of the number itself
             magnitude, is_negative = number.operands[0], self.m.less_(self.m.number(0.0), number.operands[0])
         else:
             magnitude, is_negative = number, self.m.less_(number, self.m.number(0.0))
-        return rules.tail_on_both_sides(self.m, self.m.abs_(magnitude), is_negative)
+        return tail_on_both_sides(self.m, self.m.abs_(magnitude), is_negative)
 
     def _gaussian(self, root: Expression) -> FastNumber | None:
         """``exp(-x**2 / 2)``."""
@@ -579,8 +584,8 @@ class FastRules:
         if terms is None or terms[1] != {2: Fraction(-1, 2)}:
             return None
         x = terms[0]
-        self.require(x, rules.LIMIT_OF_TAIL)
-        return FastNumber(rules.gaussian(self.m, self.m.abs_(self.values[x].number)), Interval(0.0, 1.0))
+        self.require(x, LIMIT_OF_TAIL)
+        return FastNumber(gaussian(self.m, self.m.abs_(self.values[x].number)), Interval(0.0, 1.0))
 
     def _slope(self, root: Expression) -> FastNumber | None:
         """The derivative of an activation, in a form of its own."""

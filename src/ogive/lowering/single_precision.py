@@ -1,6 +1,6 @@
 """Element-wise formulas in float32 alone, for processors that have neither float64 nor fused multiply-add.
 
-The rules are those of the fast contract (lowering/numerics/elementary/fast.py), without its exact half: each holds here for all numbers.
+The rules are those of the fast contract (lowering/numerics/elementary), without its exact half: each holds here for all numbers.
 An argument is clamped to where a function's result is 0, 1 or infinite, and a power of two is multiplied in two steps where a
 result is subnormal. Products whose error would be magnified are computed in halves (`Unfused`). So the bits are the same on every
 machine with or without fused multiply-add, and other ones than those of the fast contract.
@@ -26,9 +26,9 @@ from ogive.lowering.fast_contract import (
     polynomial_of,
     without_clamp,
 )
-from ogive.lowering.numerics.elementary import fast as rules
 from ogive.lowering.numerics.elementary.argument import Argument, cubic, is_cubic, where_reached
 from ogive.lowering.numerics.elementary.derived_numbers import FAST
+from ogive.lowering.numerics.elementary.error_function import parts_of_tail
 from ogive.lowering.numerics.elementary.exponential.exp import reduced_in_single
 from ogive.lowering.numerics.elementary.exponential.expm1 import expm1_in_single
 from ogive.lowering.numerics.elementary.hyperbolic import SATURATED_IN_SINGLE, tanh_below_saturation
@@ -295,5 +295,5 @@ def _tanh(m: Machine, a: Argument) -> Expression:
 
 def _normal_tail(m: Machine, a: Expression) -> Expression:
     """``erfc(a / sqrt(2)) / 2`` of a number from 0 to `END_OF_TAIL`."""
-    less, above, below, shifted, square = rules.parts_of_tail(m, a)
+    less, above, below, shifted, square = parts_of_tail(m, a)
     return _scaled(m, m.fma_(less, above, above), shifted, m.mul_(square, m.number(-0.5)), below)

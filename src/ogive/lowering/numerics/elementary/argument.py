@@ -1,4 +1,14 @@
-"""The operand of a function in float32: a number, or a product whose error the function would magnify."""
+"""The operands of functions in float32: a number, or a product whose error the function would magnify.
+
+A rule without a test takes an `Argument`. It is made of IEEE operations (sums, products, FMA, quotients, shifts of bits), so that it
+gives the same bits on every machine, and nothing is corrected but what exponentials magnify. Division is as fast as an estimate of the
+reciprocal and a step of Newton's, and the estimate is another one on other processors. It holds for numbers that are not large
+(`InSingle.limit`), and lowering/fast_contract.py computes the others exactly.
+
+A rule with a test takes a `SingleOperand` of every size: it is moved to where the rule holds, as far as the result has reached its
+limit there. Where it has not, the result is in doubt. In float16 all is at its limit that lies beyond a rule; in bfloat16, whose
+numbers reach as far as those of float32, small results are in doubt.
+"""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ POLYNOMIALS: dict[str, dict[Any, Numbers]] = SECTIONS["polynomials"]
 #: Two polynomials, the quotient of which it is.
 QUOTIENTS: dict[str, dict[Any, tuple[Numbers, Numbers]]] = SECTIONS["quotients"]
 
-#: The numbers of the fast contract. NORMAL_TAIL is a quotient.
+#: The numbers of float32 without pairs. NORMAL_TAIL is a quotient.
 FAST: dict[str, Any] = {name: forms[Format.F32] for name, forms in SECTIONS["fast"].items()}
 
 #: The numbers of float64's own kernels: sums of two float64 as far as that shows.
@@ -67,7 +67,7 @@ SECOND_LEVEL: dict[str, tuple[Numbers, ...]] = {n: forms[Format.F64] for n, form
 #: Tables of pairs of float32.
 TABLES: dict[str, Numbers] = {name: forms[Format.F32] for name, forms in SECTIONS["pairs"].items()}
 
-#: Polynomials in each of many intervals (float_float_functions.py).
+#: Polynomials in each of many intervals (piecewise.py).
 PIECEWISE: dict[str, dict[str, Any]] = SECTIONS["piecewise"]
 
 #: Its first 1198 bits: 1024 for the largest exponent, and those that remain of a product with a number of 53 bits.

@@ -1,4 +1,4 @@
-"""erf, erfc, the tail of the normal distribution, its logarithm, and the inverse of erf.
+"""erf, erfc, the tail of the normal distribution, its logarithm, and the inverse of erf, for each level.
 
 With a = abs(x), E(a) = exp(a**2) erfc(a), which is smooth and slow, and t = (a - K) / (a + K):
 
@@ -13,6 +13,8 @@ Where float64 computes what is wanted in float32, all of them are made of the no
 has no constant factors (NORMAL_TAIL of the quotients):
 
     Q(a) = erfc(a / sqrt(2)) / 2 = exp(-a**2 / 2) R(a),   R(a) = quotient of polynomials in a
+
+So it is in float32. In pairs of float32 erf and Q are piecewise polynomials (piecewise.py).
 
 The inverse: with w = -log(1 - x**2), erfinv(x) / x is a smooth function of w: polynomials in w and in sqrt(w) (ERFINV_NEAR and
 ERFINV_FAR of the polynomials) are near to it, to about 24 bits. One step of Halley's iteration makes 70 of them:
@@ -45,14 +47,22 @@ from ogive.graph import elementary_functions as functions
 from ogive.graph.expression import Expression, Format
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
-from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, SECOND_LEVEL, WORDS
-from ogive.lowering.numerics.elementary.exponential.exp import FARTHEST, exp, exp_as_quotient
-from ogive.lowering.numerics.elementary.fast import LIMIT_OF_TAIL
-from ogive.lowering.numerics.elementary.float_float_functions import (
-    ERF,
-    erfc_in_pairs,
-    normal_tail_in_pairs,
-    odd_in_pairs,
+from ogive.lowering.numerics.elementary.argument import Argument, Made, SingleOperand
+from ogive.lowering.numerics.elementary.derived_numbers import (
+    FAST,
+    PIECEWISE,
+    POLYNOMIALS,
+    QUOTIENTS,
+    SECOND_LEVEL,
+    WORDS,
+    numbers_in_single,
+)
+from ogive.lowering.numerics.elementary.exponential.exp import (
+    FARTHEST,
+    exp,
+    exp_as_quotient,
+    exp_in_single,
+    reduced_in_two_words,
 )
 from ogive.lowering.numerics.elementary.function_row import (
     Function,
@@ -64,12 +74,31 @@ from ogive.lowering.numerics.elementary.function_row import (
     within,
 )
 from ogive.lowering.numerics.elementary.logarithm import log, log1p
+from ogive.lowering.numerics.elementary.piecewise import Piecewise, evaluated, less, odd_in_pairs
 from ogive.lowering.numerics.elementary.quotient import quotient
-from ogive.lowering.numerics.elementary.single_functions import tested_normal_tail_in_single
+from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic, low_of
 from ogive.lowering.numerics.interval import Interval
-from ogive.lowering.numerics.machine import LONG
+from ogive.lowering.numerics.machine import LONG, Machine
 
-__all__ = ["erf", "erf_near_zero", "erfc", "erfinv", "log_ndtr", "normal_tail", "scaled_normal_tail"]
+__all__ = [
+    "ERF",
+    "LIMIT_OF_TAIL",
+    "NORMAL_TAIL",
+    "erf",
+    "erf_near_zero",
+    "erfc",
+    "erfc_in_pairs",
+    "erfinv",
+    "gaussian",
+    "log_ndtr",
+    "normal_tail",
+    "normal_tail_in_pairs",
+    "normal_tail_in_single",
+    "parts_of_tail",
+    "scaled_normal_tail",
+    "tail_on_both_sides",
+    "tested_normal_tail_in_single",
+]
 
 #: K, and where erfc is so small that its product with any number that comes with it is zero after rounding.
 MIDDLE = 4.0
@@ -245,6 +274,117 @@ def erf_near_zero(m: Arithmetic, a: DoubleWord) -> DoubleWord:
 def of_error_function(k: int) -> Fraction:
     """erf(a) sqrt(pi) / (2 a) in a**2."""
     return Fraction((-1) ** k, factorial(k) * (2 * k + 1))
+
+
+# ---- in float32: without a test, and with one
+
+
+#: Up to this magnitude of a the product a Q(a) is a normal number.
+LIMIT_OF_TAIL = 12.875
+
+
+def gaussian(m: Machine, a: Expression) -> Expression:
+    """``exp(-a**2 / 2)``."""
+    square = m.mul_(a, a)
+    # The exponential magnifies the square's error.
+    return exp_in_single(m, Argument(square, None, m.lost_of_product_(a, a, square), -1.0), 0.5)
+
+
+def normal_tail_in_single(m: Machine, a: Expression) -> Expression:
+    """``erfc(a / sqrt(2)) / 2`` of a number that is not negative."""
+    less, above, below, shifted, _ = parts_of_tail(m, a)
+    return m.div_(m.times_power_of_two_(m.fma_(less, above, above), shifted), below)
+
+
+def parts_of_tail(m: Machine, a: Expression) -> tuple[Expression, Expression, Expression, Expression, Expression]:
+    """``less``, ``above``, ``below``, n + magic and ``a**2``: the tail is ``2**n (less * above + above) / below``."""
+    square = m.mul_(a, a)
+    above, below = (_in_squares(m, a, square, part) for part in FAST["NORMAL_TAIL"])
+    # exp(-a**2 / 2) times ``above``, but the exponential's last sum is never rounded.
+    half = Argument(square, None, m.lost_of_product_(a, a, square), -1.0)
+    shifted, r, rest = reduced_in_two_words(m, half, 0.5)
+    series = (1.0, *numbers_in_single("EXP", is_short=not m.extended))
+    less = m.fma_(
+        m.polynomial_(r, tuple(c * -0.5 * (-0.5) ** i for i, c in enumerate(series))), r, m.mul_(rest, m.number(-0.5))
+    )
+    return less, above, below, shifted, square
+
+
+def _in_squares(m: Machine, x: Expression, square: Expression, coefficients: tuple[float, ...]) -> Expression:
+    """A polynomial of large numbers, by powers of the square of linear functions: half as many steps, and so about half
+    the error of Horner's rule, where every step multiplies the error of the one before.
+    """
+    pairs = [coefficients[i : i + 2] for i in range(0, len(coefficients), 2)]
+    value: Expression | None = None
+    for low, *high in reversed(pairs):
+        linear = m.fma_(x, m.number(high[0]), m.number(low)) if high and high[0] != 1 else m.number(low)
+        if high and high[0] == 1:
+            linear = m.add_(x, m.number(low))
+        value = linear if value is None else m.fma_(value, square, linear)
+    assert value is not None
+    return value
+
+
+def tail_on_both_sides(m: Machine, a: Expression, is_negative: Expression) -> Expression:
+    """The tail of the normal distribution beyond a number, of whose magnitude ``a`` is."""
+    tail = normal_tail_in_single(m, a)
+    return m.select_(is_negative, m.sub_(m.number(1.0), tail), tail)
+
+
+def tested_normal_tail_in_single(x: SingleOperand, is_result: bool) -> Made:
+    """The tail of any number."""
+    m, lies = x.m, x.u.interval
+    limit = LIMIT_OF_TAIL
+    doubt = x.is_above(limit) if m.is_wide else None
+    static = 0.0 if lies.high <= limit or m.is_wide else 2.0**-123
+    near = m.clamped(x.u, -limit, limit).high
+    if lies.low >= 0:
+        return normal_tail_in_single(m, near), Interval(0.0, 0.5), static, doubt
+    return tail_on_both_sides(m, m.abs_(near), m.less_(near, m.number(0.0))), Interval(0.0, 1.0), static, doubt
+
+
+# ---- in pairs of float32
+
+
+#: erf(w).
+ERF = Piecewise(**PIECEWISE["ERF"])
+
+#: erfc(w / sqrt(2)) / 2.
+NORMAL_TAIL = Piecewise(**PIECEWISE["NORMAL_TAIL"])
+
+#: The beginning of the last interval of the normal tail, whose bound says nothing; and its slope, relative to it, up to there.
+MOST_OF_TAIL = 30.5 / 31.45 * NORMAL_TAIL.most * (1 - 2.0**-10)
+
+STEEPNESS = 6.5
+
+#: The root of 2.
+ROOT_OF_TWO = Fraction(math.isqrt(2 << 200), 1 << 100)
+
+
+def normal_tail_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+    """Q(u), and below zero ``1 - Q(abs(u))``, which is a half at least."""
+    u = m.normalised(u)
+    tail = m.with_roundings(evaluated(m, NORMAL_TAIL, m.absolute(u), STEEPNESS), 1)
+    assert tail.around is not None
+    zero = m.number(0.0)
+    is_above = m.less_(zero, u.high)
+    below = less(m, m.number(1.0), tail)
+    high, low = (m.select_(is_above, *words) for words in zip((tail.high, low_of(tail)), below, strict=True))
+    # The loss of 1 - Q is rounded some times.
+    around = replace(tail.around, plus=m.select_(is_above, zero, m.number(2.0**-46)))
+    is_inside = m.less_equal_(u.high, m.bound(MOST_OF_TAIL))
+    where = replace(tail.where, holds=(*tail.where.holds, is_inside))
+    lies = Interval(2.0**-33, 1.0)
+    return replace(tail, high=high, low=low, around=around, interval=lies, is_nonzero=True, where=where)
+
+
+def erfc_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
+    """``1 - erf(u)``, which is twice the tail of ``u sqrt(2)``."""
+    u = m.multiply(u, m.constant(ROOT_OF_TWO))
+    return m.multiply(normal_tail_in_pairs(m, u, is_result=False, reaches_all=False), m.constant(2.0))
+
+
+# ---- the rows
 
 
 def _slope_of_tail(m: Arithmetic, u: Expression, f: Expression) -> Expression:

@@ -1,7 +1,14 @@
-"""Gates of activation functions: gelu and its tanh form, swish, mish, softplus' tail, ramps, softsign; and their slopes.
+"""Gates of activation functions, for each level: gelu and its tanh form, swish, mish, softplus' tail, ramps, softsign; and their slopes.
 
-The product of a number and a gate is computed as a whole, in pairs of float32: a table has it below zero, and above it is the
-number less that. So is its derivative.
+In pairs of float32 the product of a number and a gate is computed as a whole: a table has it below zero, and above it is the number
+less that. So is its derivative.
+
+In float32 the derivative of x logistic(u(x)) is a form with one exponential and one division. With E = exp(-abs(u)), which neither
+overflows nor loses digits, and w = x u'(x):
+
+    logistic(u) (1 + w logistic(-u)) = (E (1 + w) + (E**2 if u < 0 else 1)) / (1 + E)**2
+
+It crosses zero where E (1 + w) cancels the rest: there its absolute error is small, not its relative one.
 """
 
 from __future__ import annotations
@@ -17,8 +24,8 @@ from ogive.graph.expression import Expression
 from ogive.lowering.numerics.elementary.derived_numbers import PIECEWISE
 from ogive.lowering.numerics.elementary.exponential.exp import exp_in_pairs
 from ogive.lowering.numerics.elementary.exponential.powers_of_two import FAR, MOST
-from ogive.lowering.numerics.elementary.float_float_functions import Piecewise, evaluated, less
 from ogive.lowering.numerics.elementary.function_row import Function, InPairs, alike, computed_by
+from ogive.lowering.numerics.elementary.piecewise import Piecewise, evaluated, less
 from ogive.lowering.numerics.float_float import SMALLEST, FloatFloat, FloatFloatArithmetic, NoFloatFloat, U, low_of
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine

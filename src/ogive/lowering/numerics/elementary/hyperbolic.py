@@ -60,7 +60,6 @@ from ogive.lowering.numerics.elementary.exponential.exp import (
 from ogive.lowering.numerics.elementary.exponential.expm1 import expm1, expm1_over_in_single
 from ogive.lowering.numerics.elementary.exponential.logistic import logistic_slope
 from ogive.lowering.numerics.elementary.exponential.powers_of_two import HALVED, MOST, SIXTH
-from ogive.lowering.numerics.elementary.float_float_functions import Piecewise, evaluated, odd_in_pairs, with_sign
 from ogive.lowering.numerics.elementary.function_row import (
     Function,
     InPairs,
@@ -76,6 +75,7 @@ from ogive.lowering.numerics.elementary.function_row import (
 )
 from ogive.lowering.numerics.elementary.logarithm import half_log_of_quotient, log1p
 from ogive.lowering.numerics.elementary.own_errors import PAIRED
+from ogive.lowering.numerics.elementary.piecewise import Piecewise, evaluated, odd_in_pairs, with_sign
 from ogive.lowering.numerics.elementary.trigonometric import of_cosine, of_sine
 from ogive.lowering.numerics.float_float import SLACK, SMALLEST, Around, FloatFloat, FloatFloatArithmetic, U, low_of
 from ogive.lowering.numerics.interval import Interval

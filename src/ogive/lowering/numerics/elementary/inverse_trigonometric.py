@@ -25,7 +25,6 @@ from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
 from ogive.lowering.numerics.elementary.derived_numbers import PIECEWISE, POLYNOMIALS, QUOTIENTS, TWO_OVER_PI, WORDS
-from ogive.lowering.numerics.elementary.float_float_functions import Piecewise, evaluated, less, odd_in_pairs
 from ogive.lowering.numerics.elementary.function_row import (
     Function,
     InPairs,
@@ -35,6 +34,7 @@ from ogive.lowering.numerics.elementary.function_row import (
     inverse_squares,
     within,
 )
+from ogive.lowering.numerics.elementary.piecewise import Piecewise, evaluated, less, odd_in_pairs
 from ogive.lowering.numerics.elementary.quotient import quotient
 from ogive.lowering.numerics.elementary.trigonometric import long_cosine, long_sine
 from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic, low_of

@@ -1,20 +1,4 @@
-"""exp, expm1 and the logistic function in pairs of float32.
-
-With n the integer nearest to ``32 u / log(2)``, r = u - n L and T = 2**(n / 32), where L is log(2) / 32 rounded to float32:
-
-    exp(u) = T + T r + T q,   q = r**2 (1/2 + r/6 + r**2/24) + rest (1 + r)
-
-``u - n L`` is exact: u, n L and r are multiples of 2**-30 where n is not zero, and r is smaller than 2**-6.5. The rest is what
-L lacks of log(2) / 32, n times, and what the table's T lacks of the power, relative to it. n stands in the last bits of
-``u 32 / log(2) 2**-22 + 2``: the lowest five are the table's index, and shifted they are added to T's exponent. Its other bits
-are zero as long as n lies between -2048 and 2047. So one test finds all other operands, NaN among them.
-Where exp is the result n has one bit more, larger operands are moved to where exp overflows, and a half of exp is computed and
-added to itself.
-
-For targets whose registers hold eight numbers there are eight powers in place of 32: then r is smaller than 2**-4.5, a multiple
-of 2**-28, and q has one term more (`Powers`).
-
-Functions of a positive number in pairs of float32: a polynomial in each of 32 intervals (derived_numbers.json).
+"""Functions of a positive number in pairs of float32: a polynomial in each of 32 intervals (derived_numbers.json).
 
 With u = w - X, which is exact:
 
@@ -23,19 +7,14 @@ With u = w - X, which is exact:
 The two outer sums are leading parts, or three where u is larger, and what these lose goes to low words. The coefficients stand
 in tables, of which the interval's number takes each; so does the bound. Intervals become shorter towards a pole: -1 for tanh, atan and
 asinh, 1 for asin, acos, atanh and acosh.
-
-sinh is ``exp(x) / 2 - exp(-x) / 2``, and near zero its series.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
-from ogive.lowering.numerics.elementary.derived_numbers import PIECEWISE
 from ogive.lowering.numerics.float_float import (
     LARGEST,
     SMALLEST,
@@ -47,16 +26,7 @@ from ogive.lowering.numerics.float_float import (
 )
 from ogive.lowering.numerics.interval import Interval
 
-__all__ = [
-    "ERF",
-    "NORMAL_TAIL",
-    "Piecewise",
-    "erfc_in_pairs",
-    "evaluated",
-    "less",
-    "normal_tail_in_pairs",
-    "odd_in_pairs",
-]
+__all__ = ["Piecewise", "evaluated", "less", "odd_in_pairs"]
 
 
 @dataclass(frozen=True)
@@ -84,13 +54,6 @@ class Piecewise:
     """How large low words are at most, relative to the function."""
     lacks: tuple[float, ...] = ()
     """The parts that the slopes c1 lack; nothing if empty."""
-
-
-#: erf(w).
-ERF = Piecewise(**PIECEWISE["ERF"])
-
-#: erfc(w / sqrt(2)) / 2.
-NORMAL_TAIL = Piecewise(**PIECEWISE["NORMAL_TAIL"])
 
 
 def evaluated(m: FloatFloatArithmetic, table: Piecewise, argument: FloatFloat, steepness: float = 1.0) -> FloatFloat:
@@ -162,10 +125,6 @@ def evaluated(m: FloatFloatArithmetic, table: Piecewise, argument: FloatFloat, s
     )
 
 
-#: The root of 2.
-ROOT_OF_TWO = Fraction(math.isqrt(2 << 200), 1 << 100)
-
-
 def with_sign(m: FloatFloatArithmetic, size: FloatFloat, u: FloatFloat, *, is_result: bool) -> FloatFloat:
     """The number with the sign of u."""
     if u.interval.low >= 0:
@@ -181,33 +140,6 @@ def less(m: FloatFloatArithmetic, a: Expression, b: FloatFloat) -> tuple[Express
     """``a - b`` in two words, of a number that is larger than b."""
     high = m.sub_(a, b.high)
     return high, m.sub_(m.sub_(m.sub_(a, high), b.high), low_of(b))
-
-
-#: The beginning of the last interval of the normal tail, whose bound says nothing; and its slope, relative to it, up to there.
-MOST_OF_TAIL = 30.5 / 31.45 * NORMAL_TAIL.most * (1 - 2.0**-10)
-STEEPNESS = 6.5
-
-
-def normal_tail_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
-    """Q(u), and below zero ``1 - Q(abs(u))``, which is a half at least."""
-    u = m.normalised(u)
-    tail = m.with_roundings(evaluated(m, NORMAL_TAIL, m.absolute(u), STEEPNESS), 1)
-    assert tail.around is not None
-    zero = m.number(0.0)
-    is_above = m.less_(zero, u.high)
-    below = less(m, m.number(1.0), tail)
-    high, low = (m.select_(is_above, *words) for words in zip((tail.high, low_of(tail)), below, strict=True))
-    # The loss of 1 - Q is rounded some times.
-    around = replace(tail.around, plus=m.select_(is_above, zero, m.number(2.0**-46)))
-    is_inside = m.less_equal_(u.high, m.bound(MOST_OF_TAIL))
-    where = replace(tail.where, holds=(*tail.where.holds, is_inside))
-    lies = Interval(2.0**-33, 1.0)
-    return replace(tail, high=high, low=low, around=around, interval=lies, is_nonzero=True, where=where)
-
-
-def erfc_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
-    u = m.multiply(u, m.constant(ROOT_OF_TWO))
-    return m.multiply(normal_tail_in_pairs(m, u, is_result=False, reaches_all=False), m.constant(2.0))
 
 
 def odd_in_pairs(
