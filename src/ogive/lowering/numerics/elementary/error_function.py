@@ -357,9 +357,6 @@ MOST_OF_TAIL = 30.5 / 31.45 * NORMAL_TAIL.most * (1 - 2.0**-10)
 
 STEEPNESS = 6.5
 
-#: The root of 2.
-ROOT_OF_TWO = Fraction(math.isqrt(2 << 200), 1 << 100)
-
 
 def normal_tail_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     """Q(u), and below zero ``1 - Q(abs(u))``, which is a half at least."""
@@ -380,7 +377,7 @@ def normal_tail_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: b
 
 def erfc_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, reaches_all: bool) -> FloatFloat:
     """``1 - erf(u)``, which is twice the tail of ``u sqrt(2)``."""
-    u = m.multiply(u, m.constant(ROOT_OF_TWO))
+    u = m.multiply(u, m.constant(1 / ROOT_HALF))
     return m.multiply(normal_tail_in_pairs(m, u, is_result=False, reaches_all=False), m.constant(2.0))
 
 

@@ -76,7 +76,8 @@ class InSingle:
     tested: Callable[[SingleOperand, bool], Made] | None = None
     """The rule with a test, of an operand of any size, and whether nothing more is computed of the result."""
     of_product: float | None = None
-    """The error that is added where the operand is a product that was not rounded; None: it takes no product."""
+    """The error that is added where the operand is a product that was not rounded: the reduced operand, 0.35 at most, is rounded a second
+    time. For expm1 and tanh that counts as much as exp(u) is larger than these: 2.5 times. None: it takes no product."""
     reach: float = math.inf
     """The largest magnitude where the function's condition number counts: beyond that it is in doubt, or at its limit."""
     has_shorter_results: bool = False
@@ -122,6 +123,7 @@ class Function:
     is_of_square: bool = False
     #: Its name, by which its row is found (graph/elementary_functions.py).
     name: str = ""
+    #: Its forms in pairs of float32 and in float32; None: it has none.
     in_pairs: InPairs | None = None
     in_single: InSingle | None = None
 

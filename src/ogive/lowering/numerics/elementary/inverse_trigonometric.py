@@ -238,7 +238,7 @@ def acos_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: bool, re
     u = m.normalised(u)
     found = m.with_roundings(evaluated(m, ACOS, m.absolute(u), OF_ACOS), 1)
     assert found.around is not None
-    pi = m.constant(2 / TWO_OVER_PI)
+    pi = m.constant(PI)
     high, low = less(m, pi.high, found)
     is_below = m.less_(u.high, m.number(0.0))
     high = m.select_(is_below, high, found.high)
