@@ -394,7 +394,13 @@ def _room_of_tail(m: Arithmetic, u: Expression, f: Expression) -> Expression:
 
 
 _TAIL = Function(
-    anywhere(1490.0), _slope_of_tail, _room_of_tail, underflows=True, is_of_square=True, nothing_beyond=700.0
+    anywhere(1490.0),
+    _slope_of_tail,
+    _room_of_tail,
+    underflows=True,
+    is_of_square=True,
+    nothing_beyond=700.0,
+    cuts_off=True,
 )
 
 computed_by(
@@ -561,4 +567,4 @@ def _logarithm_of_series(count: int) -> tuple[Fraction, ...]:
     return tuple(logarithm[1:])
 
 
-computed_by(functions.LOG_NDTR, log_ndtr, replace(_TAIL, nothing_beyond=None))
+computed_by(functions.LOG_NDTR, log_ndtr, replace(_TAIL, nothing_beyond=None, cuts_off=False))

@@ -121,6 +121,12 @@ class Function:
     saturates: bool = False
     #: Whether the condition number grows as the square of the operand, and not as the operand.
     is_of_square: bool = False
+    #: Up to this magnitude the result has the operand's sign, of functions that are not linear at zero by their rules' errors.
+    has_sign_below: float | None = None
+    #: An operand other than zero whose result is exact.
+    exact_at: float | None = None
+    #: Whether the rule cuts off vast operands: of these no lower part counts.
+    cuts_off: bool = False
     #: Its name, by which its row is found (graph/elementary_functions.py).
     name: str = ""
     #: Its forms in pairs of float32 and in float32; None: it has none.

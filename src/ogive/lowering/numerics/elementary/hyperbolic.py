@@ -340,7 +340,7 @@ computed_by(
 computed_by(
     functions.TANH,
     tanh,
-    Function(anywhere(1.0), grows_as_operand=True),
+    Function(anywhere(1.0), grows_as_operand=True, cuts_off=True),
     in_pairs=InPairs(partial(odd_in_pairs, TANH, 1.0)),
     in_single=InSingle(2.0**60, tanh_in_single, tested_tanh_in_single, of_product=2.0**-24),
 )
@@ -459,12 +459,19 @@ computed_by(
 computed_by(
     functions.ACOSH,
     acosh,
-    Function((), _slope_of_inverse_cosh, _above_one, _LIMITS, largest=800.0),
+    Function((), _slope_of_inverse_cosh, _above_one, _LIMITS, largest=800.0, exact_at=1.0),
     in_pairs=InPairs(acosh_in_pairs),
 )
 computed_by(
     functions.ATANH,
     atanh,
-    Function(within(0.5, 1.3), _slope_of_inverse_tangent, inside, (1 - 2.0**-50, math.inf), largest=800.0),
+    Function(
+        within(0.5, 1.3),
+        _slope_of_inverse_tangent,
+        inside,
+        (1 - 2.0**-50, math.inf),
+        largest=800.0,
+        has_sign_below=math.inf,
+    ),
     in_pairs=InPairs(partial(odd_in_pairs, ATANH, 4.0, steepness=OF_ATANH)),
 )

@@ -257,10 +257,12 @@ def _slope_of_inverse_sine(m: Arithmetic, u: Expression, f: Expression) -> Expre
 computed_by(
     functions.ASIN,
     asin,
-    Function(within(0.5, 1.2), _slope_of_inverse_sine, inside),
+    Function(within(0.5, 1.2), _slope_of_inverse_sine, inside, has_sign_below=math.inf),
     in_pairs=InPairs(partial(odd_in_pairs, ASIN, 1.6, steepness=OF_ASIN)),
 )
-computed_by(functions.ACOS, acos, Function((), _slope_of_inverse_sine, inside), in_pairs=InPairs(acos_in_pairs))
+computed_by(
+    functions.ACOS, acos, Function((), _slope_of_inverse_sine, inside, exact_at=1.0), in_pairs=InPairs(acos_in_pairs)
+)
 computed_by(
     functions.ATAN,
     atan,

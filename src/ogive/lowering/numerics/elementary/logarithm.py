@@ -492,13 +492,13 @@ def _next(m: Arithmetic, u: Expression, f: Expression) -> Expression:
     return m.abs_(m.add_(u, m.number(1.0)))
 
 
-_LOGARITHM = Function((), _reciprocal, of_operand, largest=800.0, is_logarithm=True, takes_exponents=True)
+_LOGARITHM = Function((), _reciprocal, of_operand, largest=800.0, is_logarithm=True, takes_exponents=True, exact_at=1.0)
 
 computed_by(functions.LOG, log, _LOGARITHM, in_pairs=InPairs(log_in_pairs))
 computed_by(
     functions.LOG2,
     log2,
-    Function((), _reciprocal_and_more, of_operand, largest=1100.0, takes_exponents=True),
+    Function((), _reciprocal_and_more, of_operand, largest=1100.0, takes_exponents=True, exact_at=1.0),
     in_pairs=InPairs(partial(log_of_base_in_pairs, irrational_numbers.LOG_2)),
 )
 computed_by(

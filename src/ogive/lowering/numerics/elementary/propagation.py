@@ -51,12 +51,6 @@ NEXT_TO_ONE = 2.0**-900
 #: Beyond this exponentials and what is made of them are vast, or next to their limits.
 FAR = 8192.0
 
-#: Functions that are not linear at zero by their rules' errors, and have the operand's sign up to this magnitude.
-SIGN_OF_OPERAND = {"asin": math.inf, "atanh": math.inf, "sin": 3.0, "tan": 1.5}
-
-#: Operands other than zero whose results are exact.
-EXACT_AT = dict.fromkeys(("log", "log2", "log10", "acosh", "acos"), 1.0)
-
 
 def rule_of(m: Arithmetic, operation: Operation) -> Callable[..., DoubleWord]:
     """The rule of a function in an arithmetic: where numbers have bounds, one whose result has one."""
@@ -68,9 +62,6 @@ def rule_of(m: Arithmetic, operation: Operation) -> Callable[..., DoubleWord]:
 
 #: The float32 below 1.
 LAST_BELOW_1 = 1 - 2.0**-24
-
-#: Functions whose rules cut off vast operands: of these no lower part counts.
-CUT_OFF = frozenset({"erfc", "exp", "exp2", "logistic", "normal_tail", "tanh"})
 
 
 @cache
@@ -131,7 +122,7 @@ def bounded_of_sums(m: Bounded, operand: DoubleWord) -> DoubleWord:
 
 def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, operand: DoubleWord) -> DoubleWord:
     """The result with its bound: what the rule adds, its own, and what becomes of the operand's."""
-    if m.of_doubles and function.name in CUT_OFF:
+    if m.of_doubles and function.cuts_off:
         u = m.unscaled_result(operand)
     else:
         u = m.mantissa(operand) if function.takes_exponents and m.of_doubles else m.unscaled(operand)
@@ -226,10 +217,10 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
         least = max(least, function.increasing(u_low) * (1 - 2.0**-16))
     # Those that are linear at zero have the sign of the operand, also where it has underflowed.
     keeps_sign = m.keeps_sign(u) if function.grows_as_operand else None
-    if m.extended and function.name in SIGN_OF_OPERAND:
+    if m.extended and function.has_sign_below is not None:
         keeps_sign = m.keeps_sign(u)
         if keeps_sign is not None:
-            keeps_sign = both(keeps_sign, m.less_(m.abs_(u.high), m.number(SIGN_OF_OPERAND[function.name])))
+            keeps_sign = both(keeps_sign, m.less_(m.abs_(u.high), m.number(function.has_sign_below)))
     if m.follows_exactness and function.at_zero == 0:  # and grows there: a rule's interval may lie a little below
         low, high = max(result.interval.low, 0.0) if u_low >= 0 else result.interval.low, result.interval.high
         periodic = function.name in ("sin", "tan") and u_high > 1.5
@@ -288,14 +279,15 @@ def _exactly_at_points(m: Bounded, function: Function, u: DoubleWord) -> Express
     where, name = ties.exactness(u), function.name
     if function.at_zero is not None and name != "exp2":
         return m.is_zero(u)
-    if (name not in EXACT_AT and function.at_zero is None) or where is None:
+    if (function.exact_at is None and function.at_zero is None) or where is None:
         return None
     if u.low is not None:
         where = both(where, m.equal_(u.low, m.number(0.0)))
     if name == "exp2":
         is_whole = m.equal_(u.high, m.make(ops.ROUND_EVEN, u.high))
         return both(where, both(is_whole, m.less_(m.abs_(u.high), m.number(900.0))))
-    return both(where, m.equal_(u.high, m.number(EXACT_AT[name])))
+    assert function.exact_at is not None
+    return both(where, m.equal_(u.high, m.number(function.exact_at)))
 
 
 def _far(m: Bounded, function: Function, u: DoubleWord, change: Expression) -> Expression | None:

@@ -352,7 +352,10 @@ def _room_of_tangent(m: Arithmetic, u: Expression, f: Expression) -> Expression:
 _OF_ANGLES = Function(limits=(2.0**160, math.inf), static=2.0**-72)
 
 computed_by(
-    functions.SIN, sin, replace(_OF_ANGLES, conditions=within(1.5, 1.0)), in_pairs=InPairs(partial(sine_in_pairs, 0))
+    functions.SIN,
+    sin,
+    replace(_OF_ANGLES, conditions=within(1.5, 1.0), has_sign_below=3.0),
+    in_pairs=InPairs(partial(sine_in_pairs, 0)),
 )
 computed_by(
     functions.COS,
@@ -363,5 +366,7 @@ computed_by(
 computed_by(
     functions.TAN,
     tan,
-    replace(_OF_ANGLES, conditions=within(0.78, 1.6), slope=_slope_of_tangent, room=_room_of_tangent),
+    replace(
+        _OF_ANGLES, conditions=within(0.78, 1.6), has_sign_below=1.5, slope=_slope_of_tangent, room=_room_of_tangent
+    ),
 )

@@ -408,7 +408,7 @@ def whole_exp_in_pairs(m: FloatFloatArithmetic, u: FloatFloat, *, is_result: boo
 
 
 # Condition numbers: of exp(u) it is abs(u), of those made of it no more than abs(u) + 1.
-OF_POWERS = Function(anywhere(1500.0), of_result, unit, underflows=True, nothing_beyond=-FARTHEST)
+OF_POWERS = Function(anywhere(1500.0), of_result, unit, underflows=True, nothing_beyond=-FARTHEST, cuts_off=True)
 OF_LIMITED_POWERS = replace(OF_POWERS, is_limited_above=True, saturates=True)
 
 computed_by(
