@@ -38,7 +38,8 @@ from ogive.lowering.numerics.elementary.gates import (
     soft_sign,
     softplus_tail,
 )
-from ogive.lowering.numerics.elementary.hyperbolic import ACOSH, ASINH, ATANH, LEAST_OF_ACOSH, TANH
+from ogive.lowering.numerics.elementary.hyperbolic import TANH
+from ogive.lowering.numerics.elementary.inverse_hyperbolic import ACOSH, ASINH, ATANH, LEAST_OF_ACOSH
 from ogive.lowering.numerics.elementary.inverse_trigonometric import ACOS, ASIN, ATAN
 from ogive.lowering.numerics.elementary.own_errors import PAIRED
 from ogive.lowering.numerics.elementary.piecewise import Piecewise, evaluated

@@ -1,4 +1,4 @@
-"""erf, erfc, the tail of the normal distribution, its logarithm, and the inverse of erf, for each level.
+"""erf, erfc and the tail of the normal distribution, for each level.
 
 With a = abs(x), E(a) = exp(a**2) erfc(a), which is smooth and slow, and t = (a - K) / (a + K):
 
@@ -15,28 +15,10 @@ has no constant factors (NORMAL_TAIL of the quotients):
     Q(a) = erfc(a / sqrt(2)) / 2 = exp(-a**2 / 2) R(a),   R(a) = quotient of polynomials in a
 
 So it is in float32. In pairs of float32 erf and Q are piecewise polynomials (piecewise.py).
-
-The inverse: with w = -log(1 - x**2), erfinv(x) / x is a smooth function of w: polynomials in w and in sqrt(w) (ERFINV_NEAR and
-ERFINV_FAR of the polynomials) are near to it, to about 24 bits. One step of Halley's iteration makes 70 of them:
-
-    y - d / (1 + y d),   d = (erf(y) - x) sqrt(pi) / 2 exp(y**2)
-
-The difference is taken where nothing cancels but what should: near 1 as (1 - x) - erfc(y), in two words. The start needs
-fewer bits.
-
-The logarithm of the normal distribution function:
-
-    log_ndtr(x) = log1p(-Q(x))                 from -1 on
-    log_ndtr(x) = log(R(a)) - a**2 / 2         below, a = -x
-
-and far below, where R is 1 / (a sqrt(2 pi)) times a series in u = 1 / a**2,
-
-    log_ndtr(x) = -a**2 / 2 - log(a) - log(2 pi) / 2 - u + 5/2 u**2 - 37/3 u**3 + ...
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -44,7 +26,7 @@ from functools import cache, partial
 from math import factorial, isqrt
 
 from ogive.graph import elementary_functions as functions
-from ogive.graph.expression import Expression, Format
+from ogive.graph.expression import Expression
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
 from ogive.lowering.numerics.elementary.argument import Argument, Made, SingleOperand
@@ -70,10 +52,7 @@ from ogive.lowering.numerics.elementary.function_row import (
     InSingle,
     anywhere,
     computed_by,
-    inside,
-    within,
 )
-from ogive.lowering.numerics.elementary.logarithm import log, log1p
 from ogive.lowering.numerics.elementary.piecewise import Piecewise, evaluated, less, odd_in_pairs
 from ogive.lowering.numerics.elementary.quotient import quotient
 from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic, low_of
@@ -88,9 +67,7 @@ __all__ = [
     "erf_near_zero",
     "erfc",
     "erfc_in_pairs",
-    "erfinv",
     "gaussian",
-    "log_ndtr",
     "normal_tail",
     "normal_tail_in_pairs",
     "normal_tail_in_single",
@@ -393,7 +370,7 @@ def _room_of_tail(m: Arithmetic, u: Expression, f: Expression) -> Expression:
     return m.div_(m.number(1.0), m.fma_(m.abs_(u), m.number(2.0), m.number(1.2)))
 
 
-_TAIL = Function(
+OF_TAILS = Function(
     anywhere(1490.0),
     _slope_of_tail,
     _room_of_tail,
@@ -409,162 +386,11 @@ computed_by(
     Function(anywhere(1.0), lambda m, u, f: m.number(1.13), grows_as_operand=True),
     in_pairs=InPairs(partial(odd_in_pairs, ERF, 1.0)),
 )
-computed_by(functions.ERFC, erfc, _TAIL, in_pairs=InPairs(erfc_in_pairs))
+computed_by(functions.ERFC, erfc, OF_TAILS, in_pairs=InPairs(erfc_in_pairs))
 computed_by(
     functions.NORMAL_TAIL,
     normal_tail,
-    _TAIL,
+    OF_TAILS,
     in_pairs=InPairs(normal_tail_in_pairs),
     in_single=InSingle(LIMIT_OF_TAIL, tested=tested_normal_tail_in_single, reach=LIMIT_OF_TAIL),
 )
-
-
-# ---- the inverse of the error function
-
-
-#: A smaller operand is computed as if it were 2**300 times as large: the function is linear there.
-SMALL, LIFT = 2.0**-400, 300.0
-
-
-def erfinv(m: Arithmetic, x: DoubleWord) -> DoubleWord:
-    """The inverse of the error function."""
-    x = m.renormalised(m.unscaled(x))
-    one, zero = m.number(1.0), m.number(0.0)
-    a = m.absolute(x)
-    exponent = None
-    if m.goal is m.format:
-        is_small = m.less_(a.high, m.number(SMALL))
-        factor = m.select_(is_small, m.number(2.0**LIFT), one)
-        a = DoubleWord(m.mul_(a.high, factor), None if a.low is None else m.mul_(a.low, factor))
-        exponent = m.select_(is_small, m.number(-LIFT), zero)
-    below_one = 1 - 2.0**-53
-    high = m.select_(m.less_(m.number(below_one), a.high), m.number(below_one), a.high)
-    low = None if a.low is None else m.select_(m.equal_(high, a.high), m.low_part(a), zero)
-    a = DoubleWord(high, low, interval=Interval(0.0, below_one))
-
-    short = m if not m.extended else Arithmetic(Format.F64, goal=Format.F32)
-    # Near zero w has few bits; but there it changes little. Near 1 the second word is as large as what is left.
-    left = m.sub_(m.sub_(one, high), a.low) if m.is_long and a.low is not None else m.sub_(one, high)
-    w = m.neg_(log(short, DoubleWord(m.mul_(left, m.add_(one, high)), interval=Interval(2.0**-54, 1.0))).high)
-    root = m.sub_(m.sqrt_(w), m.number(4.0))
-    near = m.polynomial_(w, POLYNOMIALS["ERFINV_NEAR"][Format.F64])
-    far = m.polynomial_(root, POLYNOMIALS["ERFINV_FAR"][Format.F64])
-    y = m.mul_(high, m.select_(m.less_(m.number(6.25), w), far, near))
-
-    start = DoubleWord(y, interval=Interval(0.0, 6.0))
-    difference = _difference(m, high, a, start)
-    growth = m.unscaled(exp(m, DoubleWord(m.mul_(y, y), interval=Interval(0.0, 36.0)))).high
-    d = m.mul_(m.single(difference), m.mul_(growth, m.number(math.sqrt(math.pi) / 2)))
-    step = m.neg_(m.fma_(m.mul_(y, d), m.neg_(d), d))
-    if m.is_long:
-        result = _once_more(m, high, a, m.renormalised(DoubleWord(y, step, interval=Interval(0.0, 6.0))))
-    elif m.extended:
-        result = m.renormalised(DoubleWord(y, step, interval=Interval(0.0, 6.0)))
-    else:
-        result = DoubleWord(m.add_(y, step), interval=Interval(0.0, 6.0))
-    if exponent is not None:
-        result = DoubleWord(result.high, result.low, exponent, Interval(0.0, math.inf), Interval(0.0, math.inf))
-    magnitude = m.absolute(x).high
-    is_inside = m.less_(magnitude, one)
-    limit = m.select_(m.equal_(magnitude, one), m.number(math.inf), m.number(math.nan))
-    return m.copy_sign(m.select(is_inside, result, DoubleWord(limit, interval=Interval(0.0, math.inf))), x.high)
-
-
-def _difference(m: Arithmetic, high: Expression, a: DoubleWord, y: DoubleWord) -> DoubleWord:
-    """``erf(y) - a``, taken where nothing cancels but what should."""
-    return m.select(
-        m.less_(high, m.number(0.47)),
-        m.subtract(erf_near_zero(m, y), a),
-        m.subtract(m.subtract(m.wide(Fraction(1)), a), erfc(m, y)),
-    )
-
-
-def _once_more(m: Arithmetic, high: Expression, a: DoubleWord, y: DoubleWord) -> DoubleWord:
-    """One step of Newton's method from a number that is good to 2**-66: what it leaves is below 2**-120."""
-    y = replace(y, interval=Interval(0.0, 6.0))
-    growth = m.unscaled(exp(m, DoubleWord(m.mul_(y.high, y.high), interval=Interval(0.0, 36.0)))).high
-    step = m.mul_(m.mul_(m.single(_difference(m, high, a, y)), growth), m.number(-math.sqrt(math.pi) / 2))
-    return m.renormalised(m.add(y, DoubleWord(step, interval=Interval(-1.0, 1.0))))
-
-
-def _slope_of_inverse(m: Arithmetic, u: Expression, f: Expression) -> Expression:
-    """The derivative, ``sqrt(pi) / 2 exp(y * y)``, is less than ``1 / (1 - abs(u))``: erfc(y) is less than exp(-y * y)."""
-    return m.div_(m.number(1.0), inside(m, u, f))
-
-
-computed_by(functions.ERFINV, erfinv, Function(within(0.5, 1.2), _slope_of_inverse, inside, largest=800.0))
-
-
-# ---- the logarithm of the normal distribution function
-
-
-#: log(2 pi) / 2, to 200 bits.
-HALF_LOG_TWO_PI = Fraction(0xEB3F8E4325F5A53494BC900144192023CFB08F8D13458B4DDE, 1 << 200)
-
-#: The logarithm of the tail's asymptotic series, and from where on it is used: R is fitted to 39.03 and 15.5.
-SERIES = (-1.0, 2.5, -37 / 3, 88.25, -816.2, 55205 / 6, -854197 / 7)
-LONG_TERMS = 14
-FAR = {Format.F64: 38.5, Format.F32: 15.0}
-
-
-def log_ndtr(m: Arithmetic, x: DoubleWord) -> DoubleWord:
-    """``log(ndtr(x))``."""
-    x = m.renormalised(m.unscaled(x))
-    one, zero = m.number(1.0), m.number(0.0)
-    a = m.absolute(x)
-    far = m.number(FAR[m.goal])
-    is_far = m.less_(far, a.high)
-    bounded = m.clamped(a, 0.0, FAR[m.goal])
-    # One logarithm serves both: of R, and of a.
-    argument = m.select(is_far, a, scaled_normal_tail(m, bounded))
-    logarithm = log(m, DoubleWord(argument.high, argument.low, interval=Interval(0.01, m.largest)))
-    half_square = m.multiply(m.multiply(a, m.wide(Fraction(1, 2))), a)
-    if m.is_long:
-        series = _long_series(m, a)
-    else:
-        u = m.div_(one, m.mul_(a.high, a.high))
-        series = DoubleWord(m.mul_(u, m.polynomial_(u, SERIES)), interval=Interval(-0.01, 0.0))
-    asymptotic = m.subtract(series, m.wide(HALF_LOG_TWO_PI))
-    asymptotic = m.subtract(asymptotic, logarithm)
-    rest = m.select(is_far, asymptotic, logarithm)
-    tail = m.subtract(DoubleWord(rest.high, rest.low, interval=Interval(-800.0, 0.0)), half_square)
-    body = log1p(m, m.negate(m.unscaled(normal_tail(m, DoubleWord(x.high, x.low, interval=Interval(-1.0, math.inf))))))
-    is_tail = m.less_(x.high, m.number(-1.0))
-    result = m.select(is_tail, tail, body)
-    result = DoubleWord(result.high, result.low, interval=Interval(-math.inf, 0.0))
-    # Nothing follows from infinity but infinity and NaN.
-    minus_infinity = m.number(-math.inf)
-    is_infinite = m.equal_(x.high, minus_infinity)
-    high = m.select_(is_infinite, minus_infinity, result.high)
-    low = (
-        None
-        if result.low is None
-        else m.select_(is_infinite, zero, m.low_part(DoubleWord(high, result.low, low_is_number=False)))
-    )
-    return DoubleWord(high, low, interval=Interval(-math.inf, 0.0), low_is_number=False)
-
-
-def _long_series(m: Arithmetic, a: DoubleWord) -> DoubleWord:
-    """The series in two right words, with as many terms as it takes."""
-    number = double_double.of_number(m, a)
-    one = double_double.single(m, m.number(1.0))
-    reciprocal = double_double.over(m, one, number)
-    u = double_double.times(m, reciprocal, reciprocal)
-    value = double_double.times(m, u, double_double.polynomial(m, u, _logarithm_of_series(LONG_TERMS), 5))
-    return DoubleWord(*value, interval=Interval(-0.01, 0.0), is_normal=True)
-
-
-@cache
-def _logarithm_of_series(count: int) -> tuple[Fraction, ...]:
-    """The logarithm of 1 - u + 3 u**2 - 15 u**3 + ..., from the first power on."""
-    numbers = [Fraction(1)]
-    for k in range(1, count + 1):
-        numbers.append(numbers[-1] * -(2 * k - 1))
-    logarithm = [Fraction(0)]
-    for k in range(1, count + 1):
-        known = sum((j * logarithm[j] * numbers[k - j] for j in range(1, k)), Fraction(0))
-        logarithm.append(numbers[k] - known / k)
-    return tuple(logarithm[1:])
-
-
-computed_by(functions.LOG_NDTR, log_ndtr, replace(_TAIL, nothing_beyond=None, cuts_off=False))
