@@ -27,27 +27,22 @@ from ogive.lowering.fast_contract import (
     without_clamp,
 )
 from ogive.lowering.numerics.elementary.argument import Argument, cubic, is_cubic, where_reached
-from ogive.lowering.numerics.elementary.derived_numbers import FAST
-from ogive.lowering.numerics.elementary.error_function import parts_of_tail
-from ogive.lowering.numerics.elementary.exponential.exp import reduced_in_single
-from ogive.lowering.numerics.elementary.exponential.expm1 import expm1_in_single
-from ogive.lowering.numerics.elementary.hyperbolic import SATURATED_IN_SINGLE, tanh_below_saturation
+from ogive.lowering.numerics.elementary.error_function import END_OF_TAIL, tail_with_subnormals
+from ogive.lowering.numerics.elementary.exponential.exp import (
+    FAR_IN_SINGLE,
+    ZERO_IN_SINGLE,
+    exp_with_subnormals,
+    whole_exp_in_single,
+)
+from ogive.lowering.numerics.elementary.exponential.expm1 import whole_expm1_in_single
+from ogive.lowering.numerics.elementary.hyperbolic import whole_tanh_in_single
 from ogive.lowering.numerics.interval import EVERYTHING, Interval
-from ogive.lowering.numerics.machine import Machine, Unfused
+from ogive.lowering.numerics.machine import Unfused
 from ogive.lowering.program import Program, stored_operand
 
 __all__ = ["in_single_precision"]
 
 MACHINE = Unfused()
-
-#: From here on exp is infinite; below it, and below that zero after rounding.
-OVERFLOW, NORMAL, ZERO = float.fromhex("0x1.62e43p+6"), -87.0, -104.0
-
-#: Beyond this magnitude the tail of the normal distribution is zero in float32.
-END_OF_TAIL = 14.5
-
-#: Powers of two that a subnormal result is multiplied by at last.
-STEP = 64
 
 #: The functions that have rules.
 KNOWN = (
@@ -180,13 +175,15 @@ class _Single(FastRules):
                 x = self._clamped(m.abs_(self.values[terms[0]].number), END_OF_TAIL)
                 square = m.mul_(x, x)
                 argument = Argument(square, None, m.lost_of_product_(x, x, square), -1.0)
-                return FastNumber(_exp(m, argument, m.mul_(square, m.number(-0.5)), 0.5), Interval(0.0, 1.0))
+                return FastNumber(
+                    exp_with_subnormals(m, argument, m.mul_(square, m.number(-0.5)), 0.5), Interval(0.0, 1.0)
+                )
             high = 1.0 if interval.high <= 0 else math.inf
-            return FastNumber(_exp_of(m, self._argument(inner), interval), Interval(0.0, high))
+            return FastNumber(whole_exp_in_single(m, self._argument(inner), interval), Interval(0.0, high))
         if operation == "expm1":
-            return FastNumber(_expm1(m, self._argument(inner), interval), Interval(-1.0, math.inf))
+            return FastNumber(whole_expm1_in_single(m, self._argument(inner), interval), Interval(-1.0, math.inf))
         if operation == "tanh":
-            return FastNumber(_tanh(m, self._argument(inner)), IMAGES[operation])
+            return FastNumber(whole_tanh_in_single(m, self._argument(inner)), IMAGES[operation])
         if operation == "logistic":
             return FastNumber(self._logistic(inner), IMAGES[operation])
         raise Unknown(operation)
@@ -200,8 +197,8 @@ class _Single(FastRules):
     def _tail(self, root: Expression, interval: Interval) -> Expression:
         m, number = self.m, self.values[root].number
         if interval.low >= 0:
-            return _normal_tail(m, self._clamped(number, END_OF_TAIL))
-        tail = _normal_tail(m, self._clamped(m.abs_(number), END_OF_TAIL))
+            return tail_with_subnormals(m, self._clamped(number, END_OF_TAIL))
+        tail = tail_with_subnormals(m, self._clamped(m.abs_(number), END_OF_TAIL))
         return m.select_(m.less_(number, m.number(0.0)), m.sub_(m.number(1.0), tail), tail)
 
     def _logistic(self, root: Expression) -> Expression:
@@ -210,11 +207,11 @@ class _Single(FastRules):
         cubic = self._cubic_of(root)
         if cubic is not None:
             argument, y = cubic
-            e = _exp(m, replace(argument, sign=-1.0), m.neg_(y), 1.0)
-            e = m.select_(m.less_(m.number(-ZERO), m.abs_(self.values[root].number)), m.number(0.0), e)
+            e = exp_with_subnormals(m, replace(argument, sign=-1.0), m.neg_(y), 1.0)
+            e = m.select_(m.less_(m.number(-ZERO_IN_SINGLE), m.abs_(self.values[root].number)), m.number(0.0), e)
         else:
             a = self._argument(root)
-            e = _exp_of(
+            e = whole_exp_in_single(
                 m, replace(a, x=m.abs_(a.x), w=a.w if a.w is None else m.abs_(a.w), sign=-1.0), Interval(-math.inf, 0.0)
             )
         one = m.number(1.0)
@@ -227,73 +224,13 @@ class _Single(FastRules):
         if terms is None or set(terms[1]) != {1, 3} or min(terms[1].values()) <= 0:
             return None
         linear, third = terms[1][1], terms[1][3]
-        if not is_cubic(linear, third, where_reached(linear, third, -NORMAL)):
+        if not is_cubic(linear, third, where_reached(linear, third, FAR_IN_SINGLE)):
             return None
-        most = where_reached(linear, third, -ZERO)  # where results are subnormal, the argument loses its last bits
+        most = where_reached(
+            linear, third, -ZERO_IN_SINGLE
+        )  # where results are subnormal, the argument loses its last bits
         m = self.m
         x = self._clamped(m.abs_(self.values[terms[0]].number), most)
         argument = cubic(m, x, linear, third)
         assert argument.w is not None
         return argument, m.mul_(argument.x, argument.w)
-
-
-def _exp_of(m: Machine, a: Argument, interval: Interval) -> Expression:
-    """Exp of an argument that may be anything."""
-    y = a.value(m)
-    if a.w is not None:
-        # Halves of a product's factors may be infinite where the product is out of range.
-        is_inside = m.less_(m.abs_(y), m.number(128.0))
-        a = replace(a, x=m.select_(is_inside, a.x, m.number(0.0)))
-    found = _exp(m, a, y, 1.0)
-    if interval.low < ZERO:
-        found = m.select_(m.less_(y, m.number(ZERO)), m.number(0.0), found)
-    if interval.high > OVERFLOW:
-        found = m.select_(m.less_(m.number(OVERFLOW), y), m.number(math.inf), found)
-    return found
-
-
-def _exp(m: Machine, a: Argument, y: Expression, factor: float) -> Expression:
-    """``exp(factor * a)``, of which y is the rounded value, from `ZERO` on up to where it overflows."""
-    shifted, r = reduced_in_single(m, a, factor)
-    k = factor * a.sign
-    series = (1.0, 1.0, *FAST["EXP"])
-    value = m.polynomial_(r, tuple(c * k**i for i, c in enumerate(series)))
-    return _scaled(m, value, shifted, y)
-
-
-def _scaled(
-    m: Machine, value: Expression, shifted: Expression, y: Expression, divisor: Expression | None = None
-) -> Expression:
-    """``value * 2**n`` for an exponential of y; subnormal numbers are rounded once, at last."""
-    is_small = m.less_(y, m.number(NORMAL))
-    n = m.add_(shifted, m.select_(is_small, m.number(float(STEP)), m.number(0.0)))
-    scaled = m.times_power_of_two_(value, n)
-    if divisor is not None:
-        scaled = m.div_(scaled, divisor)
-    found = m.mul_(scaled, m.select_(is_small, m.number(2.0**-STEP), m.number(1.0)))
-    return m.select_(m.equal_(y, y), found, y)  # the exponent's sum may make a number of NaN
-
-
-def _expm1(m: Machine, a: Argument, interval: Interval) -> Expression:
-    y = a.value(m)
-    low, high = m.number(-32.0), m.number(80.0)
-    x = m.select_(m.less_(y, low), low, y) if interval.low < -32.0 else y
-    if interval.high > 80.0:
-        x = m.select_(m.less_(high, x), high, x)
-    found = expm1_in_single(m, Argument(x))
-    if interval.high > 80.0:
-        found = m.select_(m.less_(high, y), _exp_of(m, Argument(y), interval), found)
-    return found
-
-
-def _tanh(m: Machine, a: Argument) -> Expression:
-    y = a.value(m)
-    size, saturated = m.abs_(y), m.number(SATURATED_IN_SINGLE)
-    x = m.select_(m.less_(saturated, size), saturated, size)
-    return m.make(ops.COPY_SIGN, tanh_below_saturation(m, Argument(x)), y)
-
-
-def _normal_tail(m: Machine, a: Expression) -> Expression:
-    """``erfc(a / sqrt(2)) / 2`` of a number from 0 to `END_OF_TAIL`."""
-    less, above, below, shifted, square = parts_of_tail(m, a)
-    return _scaled(m, m.fma_(less, above, above), shifted, m.mul_(square, m.number(-0.5)), below)

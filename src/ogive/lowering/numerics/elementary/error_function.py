@@ -45,6 +45,7 @@ from ogive.lowering.numerics.elementary.exponential.exp import (
     exp_as_quotient,
     exp_in_single,
     reduced_in_two_words,
+    with_subnormals,
 )
 from ogive.lowering.numerics.elementary.function_row import (
     Function,
@@ -60,6 +61,7 @@ from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG, Machine
 
 __all__ = [
+    "END_OF_TAIL",
     "ERF",
     "LIMIT_OF_TAIL",
     "NORMAL_TAIL",
@@ -74,6 +76,7 @@ __all__ = [
     "parts_of_tail",
     "scaled_normal_tail",
     "tail_on_both_sides",
+    "tail_with_subnormals",
     "tested_normal_tail_in_single",
 ]
 
@@ -318,6 +321,19 @@ def tested_normal_tail_in_single(x: SingleOperand, is_result: bool) -> Made:
     if lies.low >= 0:
         return normal_tail_in_single(m, near), Interval(0.0, 0.5), static, doubt
     return tail_on_both_sides(m, m.abs_(near), m.less_(near, m.number(0.0))), Interval(0.0, 1.0), static, doubt
+
+
+# ---- in float32 for all numbers, where a processor has neither float64 nor fused multiply-add
+
+
+#: Beyond this magnitude the tail of the normal distribution is zero in float32.
+END_OF_TAIL = 14.5
+
+
+def tail_with_subnormals(m: Machine, a: Expression) -> Expression:
+    """``erfc(a / sqrt(2)) / 2`` of a number from 0 to `END_OF_TAIL`."""
+    less, above, below, shifted, square = parts_of_tail(m, a)
+    return with_subnormals(m, m.fma_(less, above, above), shifted, m.mul_(square, m.number(-0.5)), below)
 
 
 # ---- in pairs of float32

@@ -83,6 +83,7 @@ __all__ = [
     "tanh_in_single",
     "tanh_slope",
     "tested_tanh_in_single",
+    "whole_tanh_in_single",
 ]
 
 #: Beyond these sinh and cosh are infinite, even if they are multiplied by the smallest normal number.
@@ -236,6 +237,17 @@ def tested_tanh_in_single(x: SingleOperand, is_result: bool) -> Made:
     size = replace(near, x=m.abs_(near.x), w=None if near.w is None else m.abs_(near.w), low=low)
     number = m.make(ops.COPY_SIGN, tanh_below_saturation(m, size), x.u.high)
     return number, Interval(max(lies.low, -1.0), min(lies.high, 1.0)), 0.0, None
+
+
+# ---- in float32 for all numbers, where a processor has neither float64 nor fused multiply-add
+
+
+def whole_tanh_in_single(m: Machine, a: Argument) -> Expression:
+    """The hyperbolic tangent of an argument that may be anything."""
+    y = a.value(m)
+    size, saturated = m.abs_(y), m.number(SATURATED_IN_SINGLE)
+    x = m.select_(m.less_(saturated, size), saturated, size)
+    return m.make(ops.COPY_SIGN, tanh_below_saturation(m, Argument(x)), y)
 
 
 # ---- in pairs of float32

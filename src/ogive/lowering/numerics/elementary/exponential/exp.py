@@ -67,6 +67,7 @@ __all__ = [
     "LOG2_E",
     "OF_SUMS",
     "ROUNDED_LOG_2",
+    "ZERO_IN_SINGLE",
     "decay",
     "difference_of_powers",
     "exp",
@@ -75,6 +76,7 @@ __all__ = [
     "exp_in_pairs",
     "exp_in_single",
     "exp_of_sums",
+    "exp_with_subnormals",
     "exponential_less_one",
     "minus_log_2",
     "of_ninth_degree",
@@ -82,8 +84,10 @@ __all__ = [
     "reduced_in_single",
     "tested_exp_in_single",
     "whole_exp_in_pairs",
+    "whole_exp_in_single",
     "whole_part",
     "with_infinities",
+    "with_subnormals",
 ]
 
 
@@ -325,12 +329,17 @@ def reduced_in_two_words(m: Machine, a: Argument, factor: float) -> tuple[Expres
     return shifted, r, m.add_(m.sub_(high, r), low)
 
 
-def exp_in_single(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
-    """``exp(factor * a)`` where that is a normal number; the factor is a power of two."""
+def _series_in_single(m: Machine, a: Argument, factor: float) -> tuple[Expression, Expression]:
+    """``exp(factor * a) / 2**n`` and n + magic."""
     shifted, r = reduced_in_single(m, a, factor)
     k = factor * a.sign
     series = (1.0, 1.0, *numbers_in_single("EXP", is_short=a.is_short))
-    return m.times_power_of_two_(m.polynomial_(r, tuple(c * k**i for i, c in enumerate(series))), shifted)
+    return m.polynomial_(r, tuple(c * k**i for i, c in enumerate(series))), shifted
+
+
+def exp_in_single(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
+    """``exp(factor * a)`` where that is a normal number; the factor is a power of two."""
+    return m.times_power_of_two_(*_series_in_single(m, a, factor))
 
 
 def decay(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
@@ -366,6 +375,50 @@ def tested_exp_in_single(x: SingleOperand, is_result: bool) -> Made:
             if is_there is not None:
                 number, lies = m.select_(is_there, m.number(limit), number), lies | Interval.point(limit)
     return number, lies, 0.0, either(below, above)
+
+
+# ---- in float32 for all numbers, where a processor has neither float64 nor fused multiply-add
+
+
+#: From the first number on exp is infinite; below the second it is zero after rounding.
+OVERFLOW_IN_SINGLE, ZERO_IN_SINGLE = float.fromhex("0x1.62e43p+6"), -104.0
+
+#: Powers of two that a subnormal result is multiplied by at last.
+STEP_OF_SUBNORMALS = 64
+
+
+def whole_exp_in_single(m: Machine, a: Argument, interval: Interval) -> Expression:
+    """Exp of an argument that may be anything, and lies in the interval."""
+    y = a.value(m)
+    if a.w is not None:
+        # Halves of a product's factors may be infinite where the product is out of range.
+        is_inside = m.less_(m.abs_(y), m.number(128.0))
+        a = replace(a, x=m.select_(is_inside, a.x, m.number(0.0)))
+    found = exp_with_subnormals(m, a, y, 1.0)
+    if interval.low < ZERO_IN_SINGLE:
+        found = m.select_(m.less_(y, m.number(ZERO_IN_SINGLE)), m.number(0.0), found)
+    if interval.high > OVERFLOW_IN_SINGLE:
+        found = m.select_(m.less_(m.number(OVERFLOW_IN_SINGLE), y), m.number(math.inf), found)
+    return found
+
+
+def exp_with_subnormals(m: Machine, a: Argument, y: Expression, factor: float) -> Expression:
+    """``exp(factor * a)``, of which y is the rounded value, from `ZERO_IN_SINGLE` on up to where it overflows."""
+    value, shifted = _series_in_single(m, a, factor)
+    return with_subnormals(m, value, shifted, y)
+
+
+def with_subnormals(
+    m: Machine, value: Expression, shifted: Expression, y: Expression, divisor: Expression | None = None
+) -> Expression:
+    """``value * 2**n`` for an exponential of y; subnormal numbers are rounded once, at last."""
+    is_small = m.less_(y, m.number(-FAR_IN_SINGLE))
+    n = m.add_(shifted, m.select_(is_small, m.number(float(STEP_OF_SUBNORMALS)), m.number(0.0)))
+    scaled = m.times_power_of_two_(value, n)
+    if divisor is not None:
+        scaled = m.div_(scaled, divisor)
+    found = m.mul_(scaled, m.select_(is_small, m.number(2.0**-STEP_OF_SUBNORMALS), m.number(1.0)))
+    return m.select_(m.equal_(y, y), found, y)  # the exponent's sum may make a number of NaN
 
 
 # ---- in pairs of float32

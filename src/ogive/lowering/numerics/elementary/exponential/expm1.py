@@ -32,6 +32,7 @@ from ogive.lowering.numerics.elementary.exponential.exp import (
     long_less_one,
     reduced_exponent,
     reduced_in_single,
+    whole_exp_in_single,
     with_infinities,
 )
 from ogive.lowering.numerics.elementary.exponential.powers_of_two import (
@@ -57,7 +58,14 @@ from ogive.lowering.numerics.float_float import Around, FloatFloat, FloatFloatAr
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
 
-__all__ = ["expm1", "expm1_in_float64", "expm1_in_pairs", "expm1_in_single", "tested_expm1_in_single"]
+__all__ = [
+    "expm1",
+    "expm1_in_float64",
+    "expm1_in_pairs",
+    "expm1_in_single",
+    "tested_expm1_in_single",
+    "whole_expm1_in_single",
+]
 
 #: Below the first number expm1 is -1 to far more than the precision; above the second it is infinite, in float64 even
 #: if it is multiplied by the smallest normal number.
@@ -175,6 +183,22 @@ def tested_expm1_in_single(x: SingleOperand, is_result: bool) -> Made:
     near = x.moved(FAR_BELOW_ZERO_IN_SINGLE, FAR_IN_SINGLE)
     doubt = None if is_result and not m.is_wide else x.is_above(FAR_IN_SINGLE)
     return expm1_in_single(m, near.argument()), near.interval.map(math.expm1), 0.0, doubt
+
+
+# ---- in float32 for all numbers, where a processor has neither float64 nor fused multiply-add
+
+
+def whole_expm1_in_single(m: Machine, a: Argument, interval: Interval) -> Expression:
+    """``exp(a) - 1`` of an argument that may be anything, and lies in the interval."""
+    y = a.value(m)
+    low, high = m.number(-32.0), m.number(80.0)
+    x = m.select_(m.less_(y, low), low, y) if interval.low < -32.0 else y
+    if interval.high > 80.0:
+        x = m.select_(m.less_(high, x), high, x)
+    found = expm1_in_single(m, Argument(x))
+    if interval.high > 80.0:
+        found = m.select_(m.less_(high, y), whole_exp_in_single(m, Argument(y), interval), found)
+    return found
 
 
 # ---- in pairs of float32
