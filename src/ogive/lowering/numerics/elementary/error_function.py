@@ -68,16 +68,13 @@ __all__ = [
     "erf",
     "erf_near_zero",
     "erfc",
-    "erfc_in_pairs",
     "gaussian",
     "normal_tail",
-    "normal_tail_in_pairs",
     "normal_tail_in_single",
     "parts_of_tail",
     "scaled_normal_tail",
     "tail_on_both_sides",
     "tail_with_subnormals",
-    "tested_normal_tail_in_single",
 ]
 
 #: K, and where erfc is so small that its product with any number that comes with it is zero after rounding.

@@ -73,16 +73,12 @@ __all__ = [
     "SATURATED_IN_SINGLE",
     "TANH",
     "cosh",
-    "cosh_in_pairs",
     "cosh_in_single",
     "one_per_cosh_squared",
     "sinh",
-    "sinh_in_pairs",
     "tanh",
     "tanh_below_saturation",
-    "tanh_in_single",
     "tanh_slope",
-    "tested_tanh_in_single",
     "whole_tanh_in_single",
 ]
 

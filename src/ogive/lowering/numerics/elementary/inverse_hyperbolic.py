@@ -37,7 +37,7 @@ from ogive.lowering.numerics.elementary.piecewise import Piecewise, evaluated, o
 from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic
 from ogive.lowering.numerics.interval import Interval
 
-__all__ = ["ACOSH", "ASINH", "ATANH", "LEAST_OF_ACOSH", "acosh", "acosh_in_pairs", "asinh", "atanh"]
+__all__ = ["ACOSH", "ASINH", "ATANH", "LEAST_OF_ACOSH", "acosh", "asinh", "atanh"]
 
 
 #: From here on log(2 x) is near enough. Numbers of a shorter format have squares that do not overflow.

@@ -41,7 +41,7 @@ from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
 
-__all__ = ["ACOS", "ASIN", "ATAN", "OF_ASIN", "acos", "acos_in_pairs", "asin", "atan", "atan2"]
+__all__ = ["ACOS", "ASIN", "ATAN", "acos", "asin", "atan", "atan2"]
 
 PI = 2 / TWO_OVER_PI
 

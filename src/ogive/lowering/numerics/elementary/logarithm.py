@@ -46,15 +46,11 @@ __all__ = [
     "half_log_of_quotient",
     "log",
     "log1p",
-    "log1p_in_pairs",
     "log1p_to_one",
     "log2",
     "log10",
-    "log_in_pairs",
-    "log_of_base_in_pairs",
     "precise_log",
     "reduced",
-    "tested_log1p_in_single",
     "times_log_2",
 ]
 

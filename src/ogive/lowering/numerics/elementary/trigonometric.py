@@ -53,7 +53,6 @@ __all__ = [
     "of_cosine",
     "of_sine",
     "sin",
-    "sine_in_pairs",
     "tan",
 ]
 

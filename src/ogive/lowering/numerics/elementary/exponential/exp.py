@@ -82,7 +82,6 @@ __all__ = [
     "of_ninth_degree",
     "reduced_exponent",
     "reduced_in_single",
-    "tested_exp_in_single",
     "whole_exp_in_pairs",
     "whole_exp_in_single",
     "whole_part",

@@ -37,14 +37,7 @@ from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
 
-__all__ = [
-    "bell_in_single",
-    "logistic",
-    "logistic_in_pairs",
-    "logistic_in_single",
-    "logistic_slope",
-    "tested_logistic_in_single",
-]
+__all__ = ["bell_in_single", "logistic", "logistic_slope"]
 
 LOGISTIC_RANGE_IN_FLOAT64 = (-700.0, 700.0)
 

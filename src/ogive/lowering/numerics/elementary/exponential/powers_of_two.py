@@ -53,7 +53,6 @@ __all__ = [
     "USUAL",
     "WIDE",
     "Powers",
-    "ReducedInPairs",
     "Window",
     "inside_of_rule",
     "not_beyond",
