@@ -47,6 +47,7 @@ def test_the_leading_term_of_a_deep_formula() -> None:
     assert term.coefficients == {False: 1501.0, True: -1501.0}
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_leading_terms_refuse_with_errors_of_ogive() -> None:
     """Also isinf, whose formula has a NaN, and isfinite, which is a truth value."""
     tried = 0

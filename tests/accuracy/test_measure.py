@@ -60,6 +60,7 @@ def test_worst_by_binade_is_of_the_right_binade_for_any_stride():
         assert found == ([15] if 0x3C00 % stride == 0 else []), stride
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_sample_searches_round_the_worst():
     report = sample(ogive.pow, double, count=100_000)
     assert report.count == 100_000
@@ -69,6 +70,7 @@ def test_a_sample_searches_round_the_worst():
     assert wrong.worst > 1000
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_rows_of_several_lengths():
     report = sample_rows(ogive.softmax, single, count=300_000)
     assert report.count == 300_000
@@ -103,6 +105,7 @@ def test_whose_results_a_report_is_of():
     assert sample_rows(ogive.softmax, single, count=10, function=mine).by == "mine"
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_cancellation_is_found_by_a_careful_measurement():
     """x - tanh(x) is x ** 3 / 3 near 0, of which float64 has nothing left below 1e-8."""
 

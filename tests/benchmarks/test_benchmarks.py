@@ -190,6 +190,7 @@ def test_processors_without_a_number_are_told_by_family_and_model(monkeypatch):
     assert figures.processor() == "Some Processor 7950X"
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_quick_run_needs_no_peer_and_says_which_are_missing(monkeypatch):
     """Ogive computes one small array. The level below has contestants of its own."""
     monkeypatch.setattr("benchmarks.__main__.installed", lambda peers: (["ogive"], ["torch", "jax"]))
@@ -307,6 +308,7 @@ def test_the_document_has_the_figures_of_these_kernels():
     assert report.filled(text, figures.read()) == text, "run: python -m benchmarks.report"
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_price_is_measured_of_operators_that_both_have():
     checkouts = Checkout(BUILT), Checkout(BUILT, "fast")
     try:
@@ -318,6 +320,7 @@ def test_the_price_is_measured_of_operators_that_both_have():
     assert all(0 < seconds < 1 for pair in found.values() for seconds in pair)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_price_of_float64_is_that_of_elements_and_their_derivatives():
     names = doubles()
     assert {"gelu", "grad(gelu, 0)", "grad(swiglu, 1)"} < set(names)
@@ -418,6 +421,7 @@ def test_the_limit_is_20_times_the_ordinary_time_or_50_ns():
     assert not cliffs.is_beyond({"nanoseconds": 50, "limit": 50.0})
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="calls cannot be interrupted there")
 def test_a_call_that_takes_too_long_is_given_up():
     no_digits = ogive.operator(lambda x: np.sin(x) ** 2 + np.cos(x) ** 2 - 1)

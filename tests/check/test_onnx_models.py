@@ -244,6 +244,7 @@ DATA = text_model(
 ).SerializeToString()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(position=st.integers(0, len(DATA) - 1), piece=st.binary(max_size=4), removed=st.integers(0, 4))
 def test_any_bytes_are_checked_or_refused(tmp_path, position, piece, removed):

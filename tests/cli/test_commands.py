@@ -35,6 +35,7 @@ def test_list_names_every_operator(ogive):
         assert (op.onnx or "-") in row
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_list_and_show_say_the_errors_of_both_contracts(ogive):
     _, out, _ = ogive("list", "gelu")
     cells = {line.split()[0]: line.split() for line in out.splitlines() if line}
@@ -56,6 +57,7 @@ def test_list_and_show_say_the_errors_of_both_contracts(ogive):
 INPUT = "--input", "coefficients=examples/coefficients.npy"
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(
     ("command", "name", "value", "sentence"),
     [
@@ -205,6 +207,7 @@ def test_help_is_a_command(ogive):
     assert ogive("help", "judge")[1] == ogive("judge", "--help")[1]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is full")
 def test_a_full_disk_is_named(tmp_path):
     script = "import sys; from ogive.cli import main; main(sys.argv[1:])"
@@ -225,6 +228,7 @@ def test_a_full_disk_is_named(tmp_path):
         assert (done.returncode, done.stderr) == (2, f"ogive: {tmp_path / name}: No space left on device\n")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_an_alias_keeps_its_name(ogive, tmp_path):
     """In files, in C and in reports; the number that it does not have is no argument."""
     status, out, _ = ogive("export", "silu", "expit", "--name", "both", "--output", str(tmp_path))
@@ -296,6 +300,7 @@ def test_version(ogive):
     assert re.search(r"\d+\.\d+\.\d+", out)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("command", ["list", "check examples/threshold.onnx --json"], ids=["by rich", "by click"])
 def test_a_closed_pipe_is_no_error(command):
     completed = subprocess.run(

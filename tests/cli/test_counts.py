@@ -39,6 +39,7 @@ def test_json_of_an_operator_of_ones_own(ogive, folder):  # noqa: F811
     assert count["misrounded"] == len(count["first"]) == 0
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_examples_are_printed(ogive):  # noqa: F811
     arguments = ("--accuracy", "fast", "--count", "--dtype", "float32", "--samples", "500")
     status, out, err = ogive("accuracy", "swiglu", *arguments)

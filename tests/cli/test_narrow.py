@@ -99,6 +99,7 @@ def test_a_model_is_read_from_a_pipe(ogive, monkeypatch, places):  # noqa: F811
     assert "-1005.18" in out
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_what_all_operators_take_is_said_first(capsys):
     measured = [Measurement(OPERATORS[name], element_type("float16"), {}, "ogive") for name in ("celu", "tanh", "add")]
     _announce(measured, 1, 100_000, 1)
@@ -107,6 +108,7 @@ def test_what_all_operators_take_is_said_first(capsys):
     )
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_an_installation_without_a_compiler_is_described():
     """Nothing is asked of packages that are not there, and the status says that nothing is computed."""
     script = "import sys; sys.modules['llvmlite'] = None; from ogive.cli import main; main(['doctor'])"

@@ -24,6 +24,7 @@ def folder(tmp_path, monkeypatch):
             del sys.modules[name]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("place", ["my_operators", "my_operators.py", "./my_operators.py"])
 def test_a_module_or_a_file(ogive, folder, place):  # noqa: F811
     status, out, err = ogive("accuracy", f"{place}:shrinkage", "--json", "--dtype", "bfloat16")
@@ -31,6 +32,7 @@ def test_a_module_or_a_file(ogive, folder, place):  # noqa: F811
     assert [report["operator"] for report in json.loads(out)["reports"]] == ["shrinkage"]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_cancellation_does_not_matter(ogive, folder):  # noqa: F811
     """x - tanh(x) loses all its digits where it is computed as it is written. Here it is correctly rounded."""
     status, out, err = ogive("accuracy", "my_operators:shrinkage", "--json", "--dtype", "float16")
@@ -40,6 +42,7 @@ def test_cancellation_does_not_matter(ogive, folder):  # noqa: F811
     assert report["worst"] <= 0.5000001
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_table_says_what_is_exact(ogive, folder):  # noqa: F811
     status, out, _ = ogive("accuracy", "my_operators:shrinkage", "--dtype", "float16")
     assert status == 0
@@ -67,6 +70,7 @@ def test_beside_one_of_the_catalogue(ogive, folder):  # noqa: F811
     assert [line.split()[0] for line in out.splitlines()[:3]] == ["operator", "shrinkage", "tanh"]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_show(ogive, folder):  # noqa: F811
     status, out, _ = ogive("show", "my_operators:shrinkage")
     assert status == 0

@@ -55,6 +55,7 @@ def test_what_has_no_derivative_has_one_picture_in_the_terminal(capsys):
     assert "derivative" not in out
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_errors(tmp_path, capsys):
     need_matplotlib()
     path = tmp_path / "errors.svg"
@@ -63,6 +64,7 @@ def test_errors(tmp_path, capsys):
     assert "tanh, float16, ogive: at most 0.5 ULP" in path.read_text()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_results(tmp_path, capsys):
     need_matplotlib()
     pytest.importorskip("onnx", reason="onnx, which reads models, is not installed")

@@ -310,6 +310,7 @@ def test_help_says_what_a_model_takes(ogive, model):  # noqa: F811
     assert "It cannot be loaded: model.onnx: it is not an ONNX model, or damaged" in " ".join(out.split())
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_names_are_whole_in_a_pipe(tmp_path):
     name = "an_output_with_a_name_that_is_much_longer_than_any_terminal_is_wide_" * 3
     proto = text_model("t (float[1] x) => (float[1] y) { y = Relu(x) }")
@@ -322,6 +323,7 @@ def test_names_are_whole_in_a_pipe(tmp_path):
     assert row.split()[1] == name
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_picture_in_ascii(model):
     words = [sys.executable, "-m", "ogive", "run", str(model), *inputs(model)]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
@@ -401,6 +403,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(ogive, 
         assert "allowed: a folder that you may write to" in err
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="bash's ulimit -f, and files whose room is reserved")
 @pytest.mark.parametrize(
     ("node", "sentence"),
@@ -597,6 +600,7 @@ def test_the_help_of_a_model_with_other_operators_says_what_it_takes(ogive, netw
     assert "it has nodes that Ogive does not have" in out
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_an_encoding_that_lacks_a_name_loses_no_result(tmp_path):
     folder = tmp_path / "ü"
     folder.mkdir()

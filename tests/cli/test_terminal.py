@@ -65,6 +65,7 @@ def test_levels(text):
     assert FEATURE_LEVEL.convert(text, None, None) == "3_0"
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_shell_completes_operators():
     script = "import sys; sys.argv[0] = 'ogive'; from ogive.cli import main; main()"
     for words, expected in (

@@ -605,6 +605,7 @@ def test_a_changed_engine_has_other_notes(folder, monkeypatch):
     assert len(programs) == 2 * made > 0
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_engine_is_every_module_that_is_loaded_to_compile():
     """A module that is not in the list would leave the developer who changes it with the kernels of before."""
     code = """

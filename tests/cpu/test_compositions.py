@@ -119,6 +119,7 @@ def test_logarithms_of_numbers_with_vast_exponents(base: int | None) -> None:
         flint.ctx.prec = before
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("at", [-100.0, -2100.0, -3000.0, -50_000.0])
 def test_gates_beside_what_they_make_small(at: float) -> None:
     """Forms of results clamp their operands, and hold for no vast factor."""
@@ -203,6 +204,7 @@ def test_graphs_have_the_bits_of_their_nodes(seed: int, door: str, kind: str) ->
     assert graph_differs(seed, door, kind) == ""
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_door_that_changes_a_bit_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(op: Any, kind: str, operands: Any) -> np.ndarray:
         results = np.array(op(*operands))

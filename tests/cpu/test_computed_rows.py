@@ -121,6 +121,7 @@ def test_rows_of_computed_elements_are_correctly_rounded(of_row, element, kind):
     assert wrong(formula, lambda row: outer_exact([inner_exact(x) for x in row]), rows) == 0
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_logarithm_of_a_sum_beside_huge_elements_is_finite():
     formula = ogive.row_operator(lambda x: f.log(f.row_log_sum_exp(f.exp(x))))
     x = np.array([[88.0, 89.0, 3.0]])
@@ -131,6 +132,7 @@ def test_a_logarithm_of_a_sum_beside_huge_elements_is_finite():
     assert np.all(np.isfinite(ogive.row_operator(lambda x: f.row_log_sum_exp(f.exp(x)))(x)))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("row", [[89.0, 88.0, 3.0], [3.0, 700.0, -1.0]])
 def test_the_largest_of_vast_elements_is_the_largest_in_float64(row):
     """exp(89) is rounded as a number of the row, and by far more than 1: beside that it must not lie below itself."""
@@ -160,6 +162,7 @@ def of_many_sums(count):
     return ogive.row_operator(total), exact
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("count", [2, 5, 14, 30])
 def test_rows_that_are_reduced_to_many_numbers(count):
     """5 sums and their bounds are more than one pass takes, and 30 more than a kernel: enclosures compute those."""
@@ -180,6 +183,7 @@ def test_the_logarithm_of_a_product_beyond_all_numbers():
     assert wrong(formula, lambda row: math.prod(row, start=arb(1)).log(), rows) == 0
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "float64"])
 def test_products_of_infinities(kind):
     """An infinite factor has no second word: the product is infinite, and NaN beside zero alone."""

@@ -129,6 +129,7 @@ def test_formulas_around_an_operator_are_those_of_its_definition(name: str, kind
                 assert np.signbit(value) == (right < 0), (said, float(operand))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_remainders_by_an_operator_are_those_by_its_definition() -> None:
     """An approximation that is good for results alone is not good enough for these."""
     rng = np.random.default_rng(11)

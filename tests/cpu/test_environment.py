@@ -121,6 +121,7 @@ def test_there_are_operators():
     assert any(op is ogive.celu for op, _ in LOOPS)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_sub_interpreters_are_refused_by_a_sentence():
     """Kernels would wait for the main interpreter for ever there."""
     script = """

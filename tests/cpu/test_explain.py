@@ -101,6 +101,7 @@ def test_errors_of_other_libraries_stay_as_they_are():
         ogive.celu(Array())
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_nothing_of_it_is_loaded_by_calls_that_succeed():
     code = "import sys, numpy, ogive; ogive.celu(numpy.ones(3, 'f4')); print('ogive.operators.explain' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -50,6 +50,7 @@ def run(shim, code):
     return done.returncode, done.stdout.strip(), done.stderr.strip()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_first_call_of_a_thread(shim):
     """glibc ends the process where it cannot allocate a thread's variables; they lie in room that is there already."""
     code = """
@@ -73,6 +74,7 @@ print(set(in_children(12, work)))
     assert run(shim, code) == (0, "{0}", "")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("call", ["ogive.softmax(m, axis=0)", "ogive.softmax(m)", "ogive.gelu(m[::2, ::-1])"])
 def test_there_is_no_other_error_than_memory_error(shim, call):
     code = f"""
@@ -91,6 +93,7 @@ print(set(in_children(12, work)))
     assert run(shim, code) == (0, "{0}", "")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_fork_gives_locks_back(shim):
     pytest.importorskip("_testcapi", reason="it makes Python's allocations fail")
     code = """
@@ -122,6 +125,7 @@ print(set(in_children(24, work)))
     assert (status, found) == (0, "{0}")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_workers_that_cannot_be_started(shim):
     """The caller computes alone; when threads can be had again, there are workers."""
     code = """
@@ -166,6 +170,7 @@ print(set(in_children(12, work)))
     assert run(shim, code) == (0, "{0}", "")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_exit_while_a_worker_asks_for_the_interpreter(shim):
     """Python 3.14 lets a thread hang that asks for the interpreter when it is gone; older ones end it. Nobody waits for it."""
     code = """
@@ -191,6 +196,7 @@ shim.shim_hang_at_end(1)
     assert run(shim, code)[:2] == (0, "leaving")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_row_that_is_too_long_says_what_it_takes():
     """No element is computed: the operand is zeros that nothing has touched."""
     code = """

@@ -53,6 +53,7 @@ def test_far_powers(name: str) -> None:
 SLOPES = [ogive.grad(op) for op in (ogive.gelu, ogive.mish, ogive.serf)]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("op", [ogive.swish, ogive.gelu, ogive.softplus, *SLOPES], ids=lambda op: op.name)
 def test_far_activations_need_no_enclosures(op: Any, asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Magnitudes decide them. How few elements are worth that is not asked here: threads leave a few each."""

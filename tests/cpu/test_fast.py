@@ -268,6 +268,7 @@ def contract_of_a_process(value, code="import ogive; print(ogive.gelu.accuracy, 
     )
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_default_of_a_process():
     assert contract_of_a_process("fast").stdout == "fast exact\n"
     assert contract_of_a_process("exact").stdout == "exact exact\n"
@@ -284,6 +285,7 @@ def onnx_model(operator):
     return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=8)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_onnx_models():
     model, x = onnx_model("Gelu"), samples()
     for fuse in (True, False):
@@ -314,6 +316,7 @@ def test_directml_devices():
         dml.Device(accuracy="quick")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_ogive_run(tmp_path):
     onnx, x = pytest.importorskip("onnx"), samples()
     onnx.save(onnx_model("Sigmoid"), tmp_path / "model.onnx")

@@ -66,6 +66,7 @@ def test_the_operators_that_gain_have_them():
     assert {op.name for op, _ in PROGRAMS} >= CHOSEN
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("op", [ogive.glu, ogive.vjp(ogive.swish), ogive.vjp(ogive.gelu)], ids=lambda op: op.name)
 def test_it_makes_no_difference_to_several_operands(op):
     signature = next(s for s in op.signatures if s.inputs[0] is SINGLE)

@@ -74,6 +74,7 @@ print(found)
     assert run(code) == (0, str([0] * 12), "")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_first_compilation_of_all():
     """Then modules are being loaded, which a child of a fork in the middle could never load."""
     code = """
@@ -137,6 +138,7 @@ with forking.no_fork:
     assert run(code) == (0, "[0]", "")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_forks_wait_for_the_lock_of_llvmlite():
     code = """
 ogive.celu(np.ones(4, "f4"))
@@ -182,6 +184,7 @@ def test_a_cached_property_is_computed_once():
     assert isinstance(forking.lock(), type(threading.RLock()))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are counted in /proc")
 @pytest.mark.parametrize("busy", [False, True], ids=["idle", "working"])
 def test_the_child_has_a_pool_of_its_own(busy):
@@ -218,6 +221,7 @@ print(found)
     assert run(code.replace("BUSY", str(busy))) == (0, str([0] * 6), "")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_children_load_a_module_that_another_thread_was_loading(tmp_path):
     """Python's own lock of the module would be held in the child for ever."""
     (tmp_path / "slowly_loaded.py").write_text("import time\ntime.sleep(0.5)\nvalue = 7\n")
@@ -331,6 +335,7 @@ print(statuses([fork(lambda: ogive.operator(lambda x: x + 17.5)(np.ones(8, "f4")
     assert run(CTRL_C + code) == (0, "True True\n[0]", "")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_ctrl_c_while_a_fork_waits_for_a_compiler():
     """The fork waits, the child can compile, and the interrupt is raised after it."""
     code = """
@@ -358,6 +363,7 @@ thread.join()
     assert run(CTRL_C + code) == (0, "[True] 0 True", "")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_fork_inside_a_module_that_another_threads_formula_loads(tmp_path):
     """Each would wait for the other for ever: the fork for the compiler, and the formula for the module."""
     (tmp_path / "forks.py").write_text(
@@ -420,6 +426,7 @@ def calls(decide, repetitions=1):
 """
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("holds_lock", [False, True], ids=["", "with a lock that the worker needs"])
 def test_a_fork_inside_a_call(holds_lock):
     """The child has no workers: their pieces are finished before the fork, and it does all others."""
@@ -440,6 +447,7 @@ print(calls(decide, 4))
     assert run(FORK_INSIDE_A_CALL + code) == (0, "[0, 0, 0, 0]", "")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_call_inside_the_call_that_a_child_continues():
     """It must not take the shares of the job that is under way."""
     code = """
@@ -459,6 +467,7 @@ print(calls(decide, 3))
     assert run(FORK_INSIDE_A_CALL + code) == (0, "[0, 0, 0]", "")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_fork_that_nobody_announces_is_an_error_in_the_child():
     """C code that forks runs no hook of Python, so nobody waits for the worker."""
     code = """
@@ -485,6 +494,7 @@ except RuntimeError as error:
     assert run(FORK_INSIDE_A_CALL + code) == (0, "[0]", "")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_fork_in_a_worker_leaves_a_child_that_ends():
     """Its only thread has no call to return to."""
     code = """
@@ -518,6 +528,7 @@ f(np.zeros(16, "f4"))
 """
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_shared_call_compiles_what_its_elements_ask_for():
     code = f"""
 {NOTED}

@@ -47,6 +47,7 @@ def test_literals_of_a_formula_are_not_rounded() -> None:
     assert (found != x * np.float32(0.1)).any()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_rows() -> None:
     x = X.reshape(30, 100).astype(np.float32)
     own: Any = ogive.row_operator(lambda x: ogive.standardize(x, epsilon=0.1))

@@ -116,6 +116,7 @@ FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", FORMULAS)
 def test_formulas_of_two_operands(kind: str, name: str) -> None:
@@ -125,6 +126,7 @@ def test_formulas_of_two_operands(kind: str, name: str) -> None:
     assert differing(ogive.operator(FORMULAS[name]), kind, *pairs) == []
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_zero_of_two_exponentials(kind: str) -> None:
     """``-0 - 0`` is -0, and log(2 / 2) is 0."""

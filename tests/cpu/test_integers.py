@@ -80,6 +80,7 @@ def formulas(draw) -> Expression:
     return found[-1]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=60, deadline=None)
 @given(root=formulas(), kind=st.sampled_from(INTEGERS))
 def test_any_formula(root, kind):

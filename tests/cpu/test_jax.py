@@ -72,6 +72,7 @@ def test_types(dtype, name, x64):
     assert same(jax.jit(getattr(ogive.jax, name))(jnp.asarray(x)), OPERATORS[name](x))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_large_arrays_are_shared_among_threads(threads):
     threads(2)
     x = np.random.default_rng(0).normal(size=(1025, 1023)).astype(np.float32)
@@ -114,6 +115,7 @@ def test_rows(axis):
 # ---- types of JAX
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_promotion_is_that_of_jax():
     assert ogive.jax.gelu(jnp.int32([1, 2])).dtype == jnp.float32
     assert ogive.jax.relu(jnp.int8([-1, 2])).dtype == jnp.int8
@@ -127,6 +129,7 @@ def test_promotion_is_that_of_jax():
 # ---- parameters
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_numbers_and_arrays_as_parameters():
     static = jax.jit(lambda v: ogive.jax.celu(v, alpha=1.5))(X)
     traced = jax.jit(lambda v, alpha: ogive.jax.celu(v, alpha=alpha))(X, 1.5)
@@ -153,6 +156,7 @@ def test_gradients_of_parameters():
 # ---- vmap
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_vmap_has_the_same_bits():
     x = X.reshape(11, 13)
     assert same(jax.vmap(ogive.jax.gelu)(x), ogive.gelu(x))
@@ -225,6 +229,7 @@ def test_own_rows_have_derivatives(x64):
     check_grads(lambda power: function(x, weight, power=power), (jnp.asarray(1.5),), order=1, modes=("fwd", "rev"))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_derivatives_are_those_of_ogive():
     slope = jax.vmap(jax.grad(ogive.jax.gelu))(X)
     assert same(slope, ogive.grad(ogive.gelu)(X))
@@ -234,6 +239,7 @@ def test_derivatives_are_those_of_ogive():
     assert same(pulled, ogive.vjp(ogive.softmax)(upstream, row))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_no_nan_where_frameworks_have_it():
     x = jnp.float32([2e19, -2e19])
     assert jax.vmap(jax.grad(lambda v: ogive.jax.gelu(v, approximate="tanh")))(x).tolist() == [1.0, 0.0]
@@ -367,6 +373,7 @@ def test_derivatives_are_products_that_are_rounded_once(dtype):
     assert np.allclose(of_y, (g * x).sum(0, keepdims=True), atol=0.02)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_masked_rows():
     x, mask = np.float32([[1, 2, 3], [4, 5, 6]]), np.array([[True, False, True], [False] * 3])
     expected = ogive.softmax(np.where(mask, x, np.float32(-np.inf)))
@@ -406,6 +413,7 @@ check(ogive.jax.softmax, P("a", "b"), P("a", "b"), gathers=True)
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300, env=environment)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_importing_ogive_loads_no_jax():
     code = "import sys, ogive; assert not {'jax', 'ogive.jax', 'dask'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -464,6 +472,7 @@ def test_jaxs_functions_in_a_formula():
         ogive.operator(lambda x: jnp.exp(x))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_running_logarithms():
     x = jnp.asarray(np.random.default_rng(2).standard_normal((3, 9)).astype(np.float32))
     found = jax.jit(ogive.jax.logcumsumexp)(x)

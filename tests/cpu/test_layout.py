@@ -99,6 +99,7 @@ def test_broadcasting_keeps_bits():
     assert_same_bits(ogive.prelu(transposed, slope.ravel()), ogive.prelu(x, full).transpose(2, 0, 1))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @given(
     st.lists(st.integers(1, 5), min_size=0, max_size=5),
     st.data(),

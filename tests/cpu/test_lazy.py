@@ -42,6 +42,7 @@ def test_gradients_are_lazy():
     assert same(ogive.vjp(ogive.softmax)(rows, rows), ogive.vjp(ogive.softmax)(X, X))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_gradients_of_broadcast_operands_and_parameters_are_lazy():
     slope = np.float32([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
     of_x, of_slope = ogive.vjp(ogive.prelu)(LAZY, LAZY, da.from_array(slope, chunks=2))

@@ -169,6 +169,7 @@ def test_there_is_something_to_compare():
     assert len(ALL) == len(CASES) + len(ROW_CASES) > 0
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_tables_and_estimates(tmp_path):
     made, arrays = tables.program(), tables.operands(1328)
     image = link(object_code(emit(made, AARCH64), AARCH64), entries(made))
@@ -237,6 +238,7 @@ def kinds_of(elf):
     }
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_every_reference(tmp_path):
     elves = [object_code(EVERY_REFERENCE.replace("COUNT", str(count)), AARCH64) for count in range(3, 9000, 60)]
     assert {frozenset(kinds_of(elf)) for elf in elves} == {frozenset({275, 277, 278, 284, 285, 286, 299})}

@@ -97,6 +97,7 @@ def test_rows_and_layouts():
     at_once(work)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_models_of_many_shapes():
     """More shapes than a model remembers plans, and workspaces that threads take and give back."""
     parser = pytest.importorskip("onnx.parser")
@@ -162,6 +163,7 @@ def test_a_thread_with_a_small_stack_compiles(kib):
     assert in_a_small_thread(kib) == (0, "True\n", "")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.skipif(not sys.platform.startswith(("linux", "darwin")), reason="stacks of POSIX threads")
 def test_an_error_of_the_compiler_comes_back_from_the_other_stack():
     status, text, errors = in_a_small_thread(256, OGIVE_TARGET="pentium")

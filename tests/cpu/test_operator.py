@@ -901,6 +901,7 @@ def test_formulas_may_use_the_logistic_function():
     np.testing.assert_array_equal(sigmoid([-np.inf, 0.0, np.inf]), [0, 0.5, 1])
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(("dtype", "largest_error"), [("float16", 0.501), ("float32", 0.65), ("float64", 1.5)])
 def test_formulas_may_use_the_normal_distributions_tail(dtype, largest_error):
     import mpmath

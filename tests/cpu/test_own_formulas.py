@@ -202,6 +202,7 @@ def test_in_float32(name):
     assert off_by(got, wanted)[worst] <= 1, ([array[worst] for array in short], got[worst], wanted[worst])
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
 def test_sinc():
     """At integers it is 0, where NumPy's sine of a rounded multiple of pi is not."""
@@ -222,6 +223,7 @@ def test_functions_of_python():
     assert ogive.operator(lambda x: pow(x, 2))(x).tolist() == (x * x).tolist()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_exact_points():
     """Logarithms and powers of powers of the base are exact, roots of cubes too."""
     for kind in (np.float32, np.float64):

@@ -178,6 +178,7 @@ def test_a_notebooks_operators(protocol):
         assert trip(new, protocol) is new  # again, and known again
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_in_another_process():
     space = notebook()
     for thing in (space.leaky, space.leaky.bind(slope=0.3), space.double, space.either.bind(kind="curve")):
@@ -395,6 +396,7 @@ def tokens():
     return [[tokenize(thing, ensure_deterministic=True) for thing in row] for row in (things, map(trip, things))]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_tokens():
     """The same contents have the same token in two processes, other contents another one."""
     pytest.importorskip("dask", reason="tokens are Dask's")
@@ -507,6 +509,7 @@ def test_expressions_that_travel_with_their_graph():
 # ---- ONNX
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_models():
     model = onnx_model(fuse=False, memory_limit=1 << 20)
     new = trip(model)
@@ -552,6 +555,7 @@ def test_a_models_data_is_not_kept_twice():
 
 
 # Python warns of every fork of a process with threads, and Ogive's own are made for that (runtime/native/pool.c).
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_multiprocessing(method):
@@ -581,6 +585,7 @@ def test_multiprocessing(method):
             assert same_bits(np.asarray(result), np.asarray(expected)), thing
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_joblib():
     joblib = pytest.importorskip("joblib", reason="its workers are separate programs")
     space = notebook()

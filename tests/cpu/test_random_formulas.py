@@ -112,6 +112,7 @@ BEYOND = {
 }
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("name", BEYOND)
 def test_choices_beside_what_overflows_are_in_doubt(name: str) -> None:
     kind = ELEMENT_TYPES["float64"]

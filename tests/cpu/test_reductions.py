@@ -73,6 +73,7 @@ def test_the_ufunc_is_a_generalised_one():
     assert ogive.logsumexp.types == ["e->e", "f->f", "d->d"]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("dtype", [*TYPES, "float64"])
 def test_layouts_give_the_same_bits(dtype):
     kind = pytest.importorskip("ml_dtypes").bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
@@ -100,6 +101,7 @@ def test_results_are_correctly_rounded(dtype, width):
             assert ogive.ulp(length(x), length, x).max() <= 0.5
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_float64_is_right_to_a_unit_of_the_largest_element():
     for count in (2, 7, 100):
         x = RNG.standard_normal((50, count))
@@ -142,6 +144,7 @@ def test_rows_of_nothing():
     assert length(np.zeros((2, 0), np.float32)).tolist() == [0.0, 0.0]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_in_formulas_every_element_has_the_rows_number():
     op = ogive.row_operator(lambda x: x - ogive.logsumexp(x))
     np.testing.assert_allclose(op(X), ogive.log_softmax(X), rtol=1e-13, atol=1e-15)
@@ -165,6 +168,7 @@ def test_gradients(axis):
     np.testing.assert_allclose(found, kept * X / length(X, axis=axis, keepdims=True), rtol=1e-14)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_gradients_of_a_maximum_and_of_constants():
     largest = ogive.row_operator(reduces=True)(lambda x: 2 * f.row_max(x) + 1)
     assert ogive.vjp(largest)(3.0, [1.0, 5.0, 5.0]).tolist() == [0.0, 6.0, 0.0]
@@ -173,6 +177,7 @@ def test_gradients_of_a_maximum_and_of_constants():
     np.testing.assert_allclose(ogive.vjp(scaled)(1.0, x), [0.25, 0.25, 0.25 - 7 / 16], rtol=1e-15)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_gradients_of_gradients():
     upstream, p = RNG.standard_normal(X.shape), ogive.softmax(X)
     of_gradient, of_x = ogive.vjp(ogive.vjp(ogive.logsumexp))(upstream, G, X)
@@ -184,6 +189,7 @@ def test_gradients_of_gradients():
 # ---- labels
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_labels_stand_for_distributions():
     """Integers of any type, along any axis, and lists of them; results have the type of the rows, and so have gradients."""
     x = (X - X[0, 0, 0]).astype(np.float32)
@@ -299,6 +305,7 @@ def test_xarray_and_dask():
             assert np.array_equal(found.compute(), expected)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_as_an_onnx_function():
     onnx = pytest.importorskip("onnx", reason="onnx is not installed")
     import ogive.onnx

@@ -123,6 +123,7 @@ def test_chunks_that_go_on_as_a_whole(ufunc, threads):
     np.testing.assert_array_equal(is_retried, is_whole)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_threads_and_streams(ufunc, threads):
     """A thread gathers from all pieces that it takes, of its own share and of others'."""
     ogive.set_num_threads(3)
@@ -156,6 +157,7 @@ def test_levels_are_counted():
     assert row[2:6] == (x.size, *(int((x > later).sum()) for later in LATER))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_results_that_come_again_are_those_of_their_operands_and_parameters():
     """Infinities, NaN, zeros and constants are looked up from the second batch on, for each parameter by itself."""
     special = np.float32([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 3.25])

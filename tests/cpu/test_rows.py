@@ -452,6 +452,7 @@ def chosen_sums(x):
     return f.absolute(x) * lower + f.row_sum(f.where(x < largest - 1, e, 3))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("formula", [log_sum_exp, share_beside_one, chosen_sums])
 def test_sums_of_exponentials_in_formulas_of_ones_own(formula, dtype):
@@ -618,6 +619,7 @@ def test_a_result_that_lies_over_its_operand():
         assert_same_bits(out.copy(), expected)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_what_a_stage_keeps_is_not_read_by_the_same_stage(dtype):
     @ogive.row_operator
@@ -713,6 +715,7 @@ def test_gradients_of_elements_that_take_no_part(name):
     assert (found[:, ~where] == 0).all()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_rows_of_ones_own_leave_elements_out():
     share = ogive.row_operator(_share, left_out=(0.0, -1.0))
     assert share([1.0, 5.0, 3.0], where=[True, False, True]).tolist() == [0.25, -1.0, 0.75]

@@ -133,6 +133,7 @@ def test_long_rows_on_a_grid():
     assert same(computed("mean", rows), [_rounded(value, "float32") for value in exact]).all()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_softmax(name, kind):
@@ -150,6 +151,7 @@ def test_softmax(name, kind):
                 assert same(got, expected).all(), (row, got, expected)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("op", [ogive.sparsemax, ogive.entmax15], ids=lambda op: op.name)
 def test_of_thresholds(op, kind):
@@ -167,6 +169,7 @@ def test_of_thresholds(op, kind):
                 assert same(got, expected).all(), (row, got, expected)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("name", ["logmeanexp", "standardize"])
 def test_means(name, kind):
@@ -265,6 +268,7 @@ def test_any_layout_in_place_and_threads(name):
     assert np.array_equal(first, again)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_special_rows():
     inf, nan = math.inf, math.nan
     for kind in (np.float32, np.float16):
@@ -292,6 +296,7 @@ def _shifted_tanh(x):
     return f.tanh(x - f.row_sum(f.sin(x)))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("op", [_centred_share, _shifted_tanh])
 def test_formulas_of_ones_own(op):
     rng = np.random.default_rng(5)
@@ -302,6 +307,7 @@ def test_formulas_of_ones_own(op):
             assert same(got, expected).all()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_repair_alone_is_right():
     """The second level of softmax, computed of every row."""
     kind = ELEMENT_TYPES["float32"]

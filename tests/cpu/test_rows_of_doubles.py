@@ -371,6 +371,7 @@ BESIDE_ZERO = {
 }
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("name", BESIDE_ZERO)
 def test_zeros_have_their_sign_and_vast_operands_underflow(name):
     formula, rows = BESIDE_ZERO[name]

@@ -88,6 +88,7 @@ def test_all_inputs_have_the_bits_of_float64(
     assert_same_bits(found, computed(op, long, values, x), x)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("dtype", TYPES.values(), ids=str)
 def test_two_operands(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = np.random.default_rng(2).integers(0, 65536, (2, 200_000), dtype=np.uint16).view(dtype)
@@ -111,6 +112,7 @@ def test_products_are_rounded_once() -> None:
         assert_same_bits(computed(ogive.leaky_relu, made, {"alpha": alpha}, x), right, x)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("op", [ogive.softmax, ogive.log_softmax, ogive.logsumexp], ids=lambda op: op.name)
 def test_rows_have_the_bits_of_float64(op: Operator) -> None:
     rng = np.random.default_rng(4)
@@ -139,6 +141,7 @@ def shares(op: Operator, dtype: Any, x: np.ndarray, *, are_large: bool = False) 
     return float(computed(op, flags, {}, x.astype(dtype)).mean())
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_few_usual_results_are_undecided() -> None:
     """Each is retried, which takes as long as ten others."""
     x = np.random.default_rng(2).normal(0, 2, 65536).clip(-12, 12)
@@ -165,6 +168,7 @@ def test_zeros_are_decided() -> None:
             assert not shares(op, dtype, x)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_large_operands_are_decided_as_in_float64(monkeypatch: pytest.MonkeyPatch) -> None:
     """As those of masks: beyond the numbers that float32 has for a bfloat16 result, float64 computes."""
     x = np.array([-math.inf, math.inf, math.nan, -3e4, -200.0, 200.0, 3e4])
@@ -176,6 +180,7 @@ def test_large_operands_are_decided_as_in_float64(monkeypatch: pytest.MonkeyPatc
         assert share <= shares(op, dtype, x, are_large=True) <= 2 / len(x), f"{op.name} {dtype}"
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_an_infinity_times_what_may_be_zero_is_in_doubt() -> None:
     """The exact one is zero beside an infinity, and the product NaN."""
     formula = ogive.operator(lambda x: x * ogive.tanh(ogive.log1p(ogive.exp(x))))

@@ -115,6 +115,7 @@ def test_nothing_is_kept_alive():
     assert len(_noted) < before
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(("value", "is_printed"), [("1", True), ("0", False), ("", False)])
 def test_the_table_is_printed_when_the_process_ends(value, is_printed):
     program = "import numpy as np, ogive; ogive.gelu(np.linspace(-3, 3, 1000, dtype=np.float32))"

@@ -140,6 +140,7 @@ def test_many_threads_compile_one_kernel_at_once():
         assert_same_bits(result, results[0])
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_fork_while_another_thread_owns_the_pool():
     """The child has no workers and nobody's locks: it computes right, and starts workers of its own."""
@@ -178,6 +179,7 @@ print({os.waitpid(pid, 0)[1] for pid in children})
     assert run(code) == (0, "{0}", [])
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_exit_while_daemon_threads_compute():
     code = """
 import threading, numpy as np, ogive
@@ -214,6 +216,7 @@ workers = {task: place for task, place in places().items() if task not in before
 """
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @LINUX
 def test_workers_for_all_processors_have_one_each_from_their_start_on():
     code = PLACES.replace("THREADS", "max(2, len(mask))") + (
@@ -226,6 +229,7 @@ def test_workers_for_all_processors_have_one_each_from_their_start_on():
     assert run(code) == (0, "True", [])
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @LINUX
 def test_a_mask_from_outside_stays():
     """Set on workers that sleep, that compute and that are about to wake."""
@@ -237,6 +241,7 @@ def test_a_mask_from_outside_stays():
     assert run(code) == (0, "True True True", [])
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @LINUX
 @pytest.mark.parametrize("fewer", [True, False])
 def test_the_scheduler_places_workers_that_are_not_one_for_each_processor(fewer):
@@ -285,6 +290,7 @@ def test_more_processors_than_the_pool_has_threads(monkeypatch):
     assert module._from_environment({}) == 1024
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_first_import_reads_the_environment():
     code = "import ogive; print(ogive.get_num_threads())"
     assert run(code, OGIVE_NUM_THREADS="3", OMP_NUM_THREADS="2") == (0, "3", [])
@@ -372,6 +378,7 @@ def test_every_thread_has_a_number_of_its_own(threads):
     assert found == {n: (True, n) for n in (1, 2, 4, 5)} | {-n: 3 for n in (1, 2, 4, 5)}
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted as Linux lists them")
 def test_a_block_of_one_thread_starts_no_others():
     code = (
@@ -414,6 +421,7 @@ def test_threadpoolctl_limits_the_calling_thread(threads):
     assert ogive.get_num_threads() == 3
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_threadpoolctl_in_either_order_of_imports():
     pytest.importorskip("threadpoolctl", reason="threadpoolctl is not installed")
     limited = "; ogive.set_num_threads(2); c = threadpoolctl.threadpool_limits(1); print(ogive.get_num_threads())"
@@ -422,6 +430,7 @@ def test_threadpoolctl_in_either_order_of_imports():
     assert run("import sys, ogive; print('threadpoolctl' in sys.modules)") == (0, "False", [])
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_joblib_limits_its_workers():
     joblib = pytest.importorskip("joblib", reason="joblib is not installed")
     with joblib.parallel_config("loky", n_jobs=2, inner_max_num_threads=1):

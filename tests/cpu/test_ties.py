@@ -122,6 +122,7 @@ def test_a_number_that_is_chosen_beside_nan_keeps_its_bound(name):
             assert op(x).tolist() == right
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(
     "formula",
     [
@@ -142,6 +143,7 @@ def test_zeros_have_the_sign_of_what_is_next_to_nothing(formula):
     assert found.astype(np.float64).view(np.uint64).tolist() == np.array(right, np.float64).view(np.uint64).tolist()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(
     "formula",
     [

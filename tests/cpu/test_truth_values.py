@@ -48,6 +48,7 @@ NEXT_TO = {
 }
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("kind", ["float32", "float64"])
 @pytest.mark.parametrize("name", [*NEXT_TO, "expm1", "log1p"])
 def test_the_smallest_operands_compare(name, kind):

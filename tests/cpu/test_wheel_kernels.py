@@ -246,6 +246,7 @@ def test_a_pack_of_other_sources_has_no_kernels(installed, made, monkeypatch):
     assert load(formulas()[0]) is None
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_without_llvmlite_kernels_of_the_pack_compute_and_others_say_what_is_missing(tmp_path, made):
     package = tmp_path / "ogive"
     package.mkdir()
@@ -310,6 +311,7 @@ def wheel(folder, change=b""):
     return path
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_packs_are_put_into_a_wheel(tmp_path):
     new = build_wheel_kernels.add_to_wheel(wheel(tmp_path), tmp_path / "dist", {"x86-64": b"kernels"})
     again = build_wheel_kernels.add_to_wheel(wheel(tmp_path), tmp_path / "again", {"x86-64": b"kernels"})
@@ -334,6 +336,7 @@ def test_the_catalogue_has_each_formula_once():
     assert len(identities) == len(set(identities)) > 600
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_windows_makes_room_for_large_frames():
     """Its code calls a function of C where a frame is larger than a page; the loader fills in where that is."""
     repair = ogive.softmax.computation(ogive.softmax.signatures[0]).program.later[-1].make()
@@ -342,6 +345,7 @@ def test_windows_makes_room_for_large_frames():
     assert IMPORTS.index("__chkstk") in {index for _, index in image.imports}
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_catalogue_has_every_public_operator():
     """A wheel has the kernels of `catalogue`: of every name of the package, under both contracts."""
     known = {formula.identity for formula in build_wheel_kernels.catalogue()}

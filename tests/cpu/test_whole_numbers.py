@@ -157,6 +157,7 @@ def test_remainders_of_computed_numbers(name: str, kind: str) -> None:
     assert errors.max() <= (0.5 + 2.0**-11 if kind == "float64" else 0.5)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_infinite_divisors_and_quotients_beyond_all_bits() -> None:
     op = ogive.operator(lambda x, y: np.fmod(np.exp(x), np.exp(y)))
     with np.errstate(all="ignore"):
@@ -195,6 +196,7 @@ def test_large_whole_numbers_need_no_enclosures(name: str, dtype: str, asked: An
     assert found[:12].astype(float).tolist() == right
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_remainders_of_long_quotients_need_no_enclosures(asked: Any) -> None:
     """Two words have the last integer of a quotient up to 2**75."""
     x = np.random.default_rng(8).uniform(20, 40, 200).astype(np.float32)

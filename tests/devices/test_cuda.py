@@ -402,6 +402,7 @@ def nothing(x):
     return np.sqrt(x) ** 2 - x
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_what_no_kernel_decides_goes_to_the_host(there, stub):
     x = np.linspace(0.5, 2, 300, dtype=np.float32)
     assert_same_bits(fetched(there.function(nothing)(Exporter(x))), nothing(x))

@@ -48,6 +48,7 @@ def test_the_compiler_takes_rows(op, signature, compiler):
     assert complaints(compiler, program_of(op, signature))[0] == []
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_tables_and_estimates(compiler):
     found, _ = complaints(compiler, tables.program())
     assert found == []

@@ -150,6 +150,7 @@ MODELS = {
 }
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(("text", "shapes"), MODELS.values(), ids=MODELS)
 def test_models(text, shapes, device):
     model, arrays = parser.parse_model(HEAD + text), numbers(1, *shapes)
@@ -164,6 +165,7 @@ def test_models(text, shapes, device):
     assert_same_bits(listed(again(*arrays))[0], expected[0])
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(
     max_examples=EXAMPLES, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
 )
@@ -189,6 +191,7 @@ def test_random_models(device, case):
         assert_same_bits(*numbers_of_both)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_arrays_stay_on_the_device_between_kernels(device, monkeypatch):
     """The host reads how many elements are open, and no array."""
     model = parser.parse_model(
@@ -221,6 +224,7 @@ def nothing(x):
     return np.sqrt(x) ** 2 - x
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_what_a_kernel_leaves_open(device, monkeypatch):
     """The host computes it before the next kernel reads it; plans of which this is true go step by step from then on."""
     kind, x = element_type("float32"), np.linspace(0.5, 2, 300, dtype=np.float32)
@@ -248,6 +252,7 @@ def test_what_a_kernel_leaves_open(device, monkeypatch):
     assert launched == [True, False, True, False, False]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_texts_of_kernels_are_kept_on_disk(device, monkeypatch):
     """A kernel that another process has made is not lowered."""
 
@@ -460,6 +465,7 @@ def test_dispatches(name, types, accuracy, device):
         assert_same_bits(there.get(), found)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(
     max_examples=EXAMPLES, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
 )

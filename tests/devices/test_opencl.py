@@ -147,6 +147,7 @@ def test_rows_of_any_layout(queue, monkeypatch):
     assert ogive.opencl.softmax(on[:0]).shape == (0, 9, 7)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_rows_that_no_kernel_decides_go_to_the_host(queue):
     @ogive.row_operator(types=["float32"])
     def less(x):
@@ -219,6 +220,7 @@ def test_more_open_elements_than_the_list_has_room_for(queue, monkeypatch, count
     assert_same(on(on_device(queue, x)), raised(x))  # with the room that there is now
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_parameters_and_choices(queue):
     x = np.linspace(-4, 4, 999, dtype=np.float32)
     given = on_device(queue, x)
@@ -228,6 +230,7 @@ def test_parameters_and_choices(queue):
     assert_same(ogive.opencl.relu6(given), ogive.relu6(x))  # a name of another library
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_gradients(queue):
     x = np.linspace(-4, 4, 999, dtype=np.float32)
     gradient = ogive.value_and_grad(ogive.gelu)
@@ -317,6 +320,7 @@ def test_truth_values(queue):
     assert_same(ogive.opencl.where(given < 0, given, 1), ogive.where(x < 0, x, 1))  # pyopencl's are int8
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_results_are_used_on_the_device(queue):
     x = np.linspace(-2, 2, 1000, dtype=np.float32)
     given = on_device(queue, x)

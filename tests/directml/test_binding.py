@@ -68,6 +68,7 @@ def test_ranges_of_an_output(length, offset, size):
     assert (memory == 7).all()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 200) | st.sampled_from([32, 64, 128]), numbers, numbers | st.none())
 @example(40, 16, 24)
@@ -87,6 +88,7 @@ def test_ranges_of_an_input(length, offset, size):
     assert_same_bits(buffer, before)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 8), st.integers(0, 8), st.integers(0, 8))
 def test_ranges_of_one_buffer(source, target, extra):

@@ -324,6 +324,7 @@ def test_names_of_directml_that_are_not_there(name, way_out):
     assert not hasattr(dml, name)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_asking_for_a_name_loads_no_builder():
     code = """
 import sys, ogive.directml as dml
@@ -397,6 +398,7 @@ def test_plain_values_are_refused_where_structures_are_wanted():
     assert tested == WANTED.keys()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_plain_number_for_a_union_in_a_fresh_process():
     """The first structure of a process that is made knows all types of members."""
     code = (

@@ -451,6 +451,7 @@ def test_intermediate_memory_is_used_again():
     assert compiled.dispatch([data()])
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_more_operands_than_a_kernel_has():
     """100 inputs, summed: more than a ufunc takes at once."""
     nodes = [add() for _ in range(99)]

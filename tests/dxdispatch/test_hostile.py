@@ -411,6 +411,7 @@ def test_any_model_runs_or_is_refused(tmp_path, model):
     assert outcome(tmp_path, json.dumps(model)).startswith((str(tmp_path / "model.json"), "Running on"))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     position=st.integers(0, len(json.dumps(MODEL)) - 1),
@@ -422,6 +423,7 @@ def test_any_text_runs_or_is_refused(tmp_path, position, text):
     assert result.startswith((str(tmp_path / "model.json"), "Running on"))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     sizes=st.lists(st.integers(1, 4), min_size=1, max_size=3),

@@ -180,6 +180,7 @@ def test_a_hard_link_does_not_lead_out_of_the_folder(tmp_path, name):
     assert (tmp_path / "out" / name).stat().st_size > 8
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("name", ["y.npy", "y.dat"])
 def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path, name):
     code = """
@@ -249,6 +250,7 @@ load(sys.argv[1]).run(lambda text: None)
 """
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("name", ["ACTIVATION_SOFTMAX1", "ELEMENT_WISE_ERF"])
 def test_dispatches_load_and_compile_nothing(tmp_path, name):
     """A step that is done once is done when the operator is initialised, so that times are of computing."""

@@ -64,6 +64,7 @@ def test_what_is_no_json_is_refused_with_line_and_column(text, message):
         Document("model", text)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("text", ["/*", '"\\"', ",]", "1, ", '"', " ,", "//", "[1,"], ids=repr)
 def test_reading_takes_no_longer_than_the_text(text):
     """A megabyte of what makes a search begin again and again is read, or refused, at once."""
@@ -90,6 +91,7 @@ JSON = st.recursive(
 GAPS = st.sampled_from(["", " ", "\n", '// , ] " x\n', '/* " } , */', "/**/", "/***/", "\t\r\n"])
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=150, deadline=None)
 @given(value=JSON, data=st.data())
 def test_any_json_is_the_same_with_comments_and_last_commas(value, data):

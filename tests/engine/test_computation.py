@@ -45,6 +45,7 @@ def test_a_fused_kernel_computes_step_by_step():
     assert np.array_equal(make_ufunc("chain", chain(ogive.tanh, ogive.exp))(x), ogive.exp(ogive.tanh(x)))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_parameters_follow_each_other():
     x = np.linspace(-4, 4, 1000, dtype=np.float32)
     made = make_ufunc("chain", chain(ogive.celu, ogive.elu), (1.5, 0.25))
@@ -151,6 +152,7 @@ def test_what_the_cache_knows_is_not_lowered_again(folder, monkeypatch):
     assert np.array_equal(make_ufunc("chain", chain(ogive.tanh, ogive.exp))(x), first)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_sizes_are_near_the_programs():
     """Sizes bound how much is fused; within a factor of three, but for a few short formulas."""
     operators = [op for op in ogive.catalog.OPERATORS.values() if not op.is_row_wise]

@@ -102,6 +102,7 @@ def test_a_kernel_of_constants_alone_reads_one():
     assert group.ufunc()(np.float32(3)) == -3
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_parameters_follow_the_nodes_and_those_of_constants():
     constants = Constants({"one": Element(-1.0, F32)}, {"d": node("d", ogive.elu, "one", parameters=(0.5,))})
     nodes = node("a", ogive.celu, "x", parameters=(1.5,)), node("b", ogive.mul, "a", "d")
@@ -172,6 +173,7 @@ def test_groups_are_an_order_of_computation(vertices, largest):
                 assert home[p] < home[i] or (home[p] == home[i] and fusable)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(deadline=None)
 @given(graphs())
 def test_edges_that_may_be_fused_are(vertices):

@@ -35,6 +35,7 @@ def model(name, count, rows):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("name", NODES)
 @pytest.mark.parametrize("rows", [2, "N"])

@@ -67,6 +67,7 @@ def test_log_sum_exp(kind):
     assert error_in_ulp(compute("log_sum", np.abs(x)), np.log(np.abs(wide).sum(axis=1, keepdims=True)), kind).max() <= 1
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("kind", FLOATS, ids=lambda k: k.name)
 def test_infinities_and_nan(kind):
     inf, nan = np.inf, np.nan

@@ -73,6 +73,7 @@ def test_fusing_changes_no_bit_on_any_target(kind, target):
             assert_same_bits(got, wanted)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("kind", FLOATS, ids=lambda k: k.name)
 def test_layouts_and_threads_change_no_bit(kind, threads):
     compute = make_ufunc("normalisation", normalisation(kind))

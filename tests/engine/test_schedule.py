@@ -77,6 +77,7 @@ def test_arrays_that_are_not_temporary_end_too():
     assert made.offsets == {"a": 0}
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @given(st.data())
 def test_arrays_that_are_needed_at_once_never_overlap(data):
     tasks, made = [], []

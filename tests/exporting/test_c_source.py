@@ -196,6 +196,7 @@ void both(const double *x, const double *n, double *y, const float *xf, const fl
 """
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="not installed: gcc (Debian: gcc)")
 def test_powers_of_two_scale_as_ldexp_does(tmp_path):
     ogive.export(ogive.relu).write(tmp_path)

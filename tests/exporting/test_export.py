@@ -250,6 +250,7 @@ def test_command(tmp_path):
     assert "--choose is 'approximate'; allowed: NAME=VALUE" in done.output
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_snippets():
     if shutil.which("cc") is None or shutil.which("ar") is None or sys.platform != "linux":
         pytest.skip("cc or ar is not installed, or this is not Linux")
@@ -293,6 +294,7 @@ def test_how_a_compiler_evaluates_floats(method, options, is_taken, tmp_path):
     assert is_taken or "compile without -ffast-math, for a target that computes float in float" in run.stderr
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_what_enclosures_alone_decide(dtype, tmp_path):
     """C has no enclosures: its digests are those of its own results, and the header counts what it cannot decide."""
@@ -314,6 +316,7 @@ def test_what_the_levels_decide():
     assert "no level in C" not in exported.header
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_loops_of_one_constant():
     """Turns of a remainder differ in nothing but in what they carry."""
     op = ogive.operator(lambda x: np.fmod(ogive.celu(x), ogive.grad(ogive.asinh)(x)))

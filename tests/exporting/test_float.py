@@ -84,6 +84,7 @@ def test_programs_are_of_float32():
         assert sum(n.operation == DIVIDE and bool(n.operands[1].operands) for n in nodes) <= 2
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_files(tmp_path):
     made = ogive.export([ogive.gelu.fast, ogive.elu.fast], name="fast", self_test=True)
     assert [*made.files] == ["fast.h", "fast.c", "fast_test.c"]
@@ -109,6 +110,7 @@ def test_the_files(tmp_path):
     assert subprocess.run(["./test"], cwd=tmp_path, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_core_without_double():
     if shutil.which("arm-linux-gnueabihf-gcc") is None or shutil.which("qemu-arm") is None:
         pytest.skip("not installed: arm-linux-gnueabihf-gcc, qemu-arm (Debian: gcc-arm-linux-gnueabihf, qemu-user)")

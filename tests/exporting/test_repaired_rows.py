@@ -169,6 +169,7 @@ def called_chain(library, x: np.ndarray) -> np.ndarray:
     return found
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="not installed: gcc (Debian: gcc)")
 @pytest.mark.parametrize("rare", [0.01, 0.3])
 def test_exported_code(rare, tmp_path):

@@ -55,6 +55,7 @@ def test_tables_of_16_bits_are_those_of_kernels():
     assert np.isnan(found["table"].view(right.dtype)[is_nan]).all()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_files(tmp_path):
     one = ogive.export(ogive.sigmoid, "int8", form="table", self_test=True, **INT8)
     name = "ogive_sigmoid_quantized_int8"

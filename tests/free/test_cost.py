@@ -192,6 +192,7 @@ def grown(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]
 FORMULAS = st.recursive(st.sampled_from([X, X, Y, ALPHA, constant(2), constant(0.3)]), grown, max_leaves=6)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=100, deadline=None)
 @given(root=FORMULAS, tuning=st.sampled_from(TUNINGS))
 def test_no_cost_decides_the_arithmetic_of_a_formula(

@@ -363,6 +363,7 @@ def not_allowed(path: Path):
             yield f"{path.relative_to(ROOT)}: {part} must not import {imported}"
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_arrows_point_one_way():
     wrong = [text for path in MODULES for text in not_allowed(path)]
     assert not wrong, "\n".join(wrong)
@@ -444,6 +445,7 @@ def loaded_by(code: str) -> set[str]:
     )
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_importing_loads_no_compiler_and_no_front_end():
     loaded = loaded_by("import ogive")
     assert "numpy" in loaded
@@ -468,6 +470,7 @@ def test_importing_loads_no_compiler_and_no_front_end():
         assert heavy not in loaded, heavy
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_warm_start_loads_no_llvm(tmp_path):
     code = f"""
 import os
@@ -483,6 +486,7 @@ ogive.celu(np.zeros(5, np.float32))
         assert heavy not in warm, heavy
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_types_of_ml_dtypes_are_known_from_its_import_on():
     code = """
 import numpy as np, ogive
@@ -499,6 +503,7 @@ assert (ogive.relu(x) == singles[0]).all() and (ogive.leaky_relu(x, alpha=0.5) =
     loaded_by(code)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_front_ends_are_loaded_when_they_are_wanted():
     code = """
 import ogive
@@ -542,6 +547,7 @@ def test_dir_lists_what_is_for_users():
         ogive.gelo  # noqa: B018
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_front_end_whose_package_is_not_installed():
     code = """
 sys.modules["onnx"] = None
@@ -558,6 +564,7 @@ else:
     assert "ogive.onnx.model" not in loaded_by(code)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("model", ['"model.onnx"', "model_of_json()"], ids=["a model", "a JSON model that has one"])
 def test_a_check_without_the_package_onnx(model):
     code = f"""

@@ -16,6 +16,7 @@ def intervals_with_member(draw):
     return Interval(a, b), draw(st.floats(min_value=a, max_value=b, allow_nan=False))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @given(intervals_with_member(), intervals_with_member())
 def test_operations_hold_every_result(one, other):
     (i, a), (j, b) = one, other
@@ -30,6 +31,7 @@ def test_operations_hold_every_result(one, other):
 EXACT = st.floats(1e-100, 1e100) | st.floats(-1e100, -1e-100) | st.just(0.0)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @given(EXACT, EXACT)
 def test_intervals_hold_the_exact_result(a, b):
     """The float nearest to it may be less or more."""
@@ -41,6 +43,7 @@ def test_intervals_hold_the_exact_result(a, b):
         assert Fraction(interval.low) <= exact <= Fraction(interval.high)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @given(intervals_with_member())
 def test_magnitudes(pair):
     interval, value = pair

@@ -25,6 +25,7 @@ def test_digits(name, of_arb):
         assert error < flint.arb(2) ** -(irrational_numbers.BITS)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
 def test_formulas_that_need_many_bits_of_them(dtype):
     """Hundreds of bits behind the point: with a pi of 250 bits, these were the cosines of other numbers."""

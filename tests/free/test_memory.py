@@ -53,6 +53,7 @@ def test_the_first_version_of_groups(machine):
     assert free_memory.available_memory() == 1_500_000
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the used address space is read from /proc")
 def test_the_limit_of_the_address_space():
     code = "from ogive.runtime.free_memory import available_memory; print(available_memory())"

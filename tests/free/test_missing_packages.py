@@ -12,6 +12,7 @@ def without(package, code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("package", ["click", "rich"])
 def test_the_command_line(package):
     run = without(package, "import runpy; runpy.run_module('ogive', run_name='__main__')")
@@ -21,6 +22,7 @@ def test_the_command_line(package):
     assert (run.returncode, run.stdout, run.stderr) == (2, "", expected)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(
     ("package", "code", "expected"),
     [
@@ -67,6 +69,7 @@ def test_parts_of_the_library(package, code, expected):
     assert run.stderr.splitlines()[-1] == f"ogive.errors.MissingPackageError: {expected}"
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(
     ("arguments", "subject"),
     [
@@ -82,11 +85,13 @@ def test_golden_data_without_onnx(arguments, subject, tmp_path):
     assert (run.returncode, run.stderr) == (2, expected)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_golden_data_that_need_no_error_function():
     run = without("llvmlite", "import ogive; print(len(ogive.vectors('relu').cases))")
     assert (run.returncode, run.stdout.strip(), run.stderr) == (0, "12", "")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_devices_without_pyopencl():
     run = without("pyopencl", "from ogive.cli import main; main(['devices'])")
     assert (run.returncode, run.stderr) == (0, "")

@@ -135,6 +135,7 @@ def test_names_of_an_operator():
     assert names_of("tan") == ()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_numbers_of_aliases_are_exact():
     """1/6 is no float32, and in float64 it is not the float32 next to it."""
     expected = np.clip(X / 6 + 0.5, 0, 1)
@@ -173,6 +174,7 @@ def test_rows_mean_what_they_mean_in_torch(name):
     np.testing.assert_allclose(getattr(ogive, name)(X.reshape(4, 4), axis=0), theirs, rtol=1e-12)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_logsumexp_means_what_it_means_elsewhere():
     rows, kept = X.reshape(4, 4), {"axis": 0, "keepdims": True}
     special = pytest.importorskip("scipy.special", reason="compares with SciPy")

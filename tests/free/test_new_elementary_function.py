@@ -88,6 +88,7 @@ def test_kernels_compute_it(dtype):
         verify(*op.program(signature).roots, stage="primitive")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_kernels_fuse_it():
     op = ogive.operator(types=["float32"])(lambda x, *, alpha=1.5: f.where(x > 0, x, alpha * bent(f.exp(x) - 1)))
     values = np.float32([-3, -0.25, 0, 2])
@@ -116,6 +117,7 @@ def test_enclosures_decide_it():
         assert found == np.float32(exactly(np.float64(np.float32(value)))), value
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_fast_path_knows_that_it_makes_no_nan():
     op = ogive.operator(types=["float32"])(lambda x: bent(x * x * x + 2 * x))
     program = op.program(op.signatures[0])

@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+import pytest
+
 import ogive
 
 ROOT = Path(ogive.__file__).parent
@@ -46,6 +48,7 @@ def test_there_are_files():
     assert all((ROOT / name).exists() for name in INPUTS)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_conversions_go_through_one_function():
     for path in FILES:
         text = path.read_text(encoding="utf-8")

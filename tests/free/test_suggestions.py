@@ -204,6 +204,7 @@ def test_functions_of_torch_have_their_other_names():
     assert torch.equal(ogive.torch.fast.silu(x), ogive.torch.fast.swish(x))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_functions_of_jax_have_their_other_names():
     jax = pytest.importorskip("jax", reason="JAX is not installed")
     x = jax.numpy.array([-1.0, 0.5, 9.0])

@@ -44,6 +44,7 @@ def test_golden_rows_of_reductions():
     assert make(spec).expected.shape[-1] == 1
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("kind", ["int32", "int64"])
 def test_integers_to_a_fractional_power_are_cut_off_and_saturate(kind):
     spec = of_onnx("Pow", 15, {"T": f"tensor({kind})", "T1": "tensor(float)"})

@@ -38,6 +38,7 @@ def test_every_input(kind):
     assert np.isinf(end) if kind in ("float8_e4m3", "float8_e5m2") else np.isnan(end)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_rows_and_several_tensors():
     rows = ogive.vectors("softmax", "float8_e4m3fn")
     assert all(case.expected.dtype.name == "float8_e4m3fn" for case in rows.cases)

@@ -85,6 +85,7 @@ def test_golden_data_of_a_rounding_say_so():
     assert golden.name == "geglu-float8_e4m3fn-body_rounded"
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_judge_takes_a_rounding_for_the_right_one():
     a_gate, once = ogive.swiglu.bind(rounding="gate"), ogive.swiglu.bind()
     assert judge(a_gate, "swiglu", "bfloat16", rounding="gate").not_nearest == 0

@@ -154,6 +154,7 @@ def test_npz(tmp_path):
     assert "never by a kernel" in facts["ruler"]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_csv(tmp_path):
     path, _ = write(ogive.vectors("gelu", "float16"), "csv", tmp_path)
     lines = path.read_text().splitlines()
@@ -179,6 +180,7 @@ def test_a_c_header_compiles_and_says_the_same(tmp_path):
     assert [at(i) for i in range(100)] == bits_of(golden.expected)[:100].tolist()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(
     ("operator", "dtype", "parameters"),
     [
@@ -229,6 +231,7 @@ def test_onnx_refuses_what_it_does_not_mean(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(
     ("operator", "dtype"), [("gelu", "float16"), ("softmax", "float16"), ("shrink", "int8"), ("isnan", "float16")]
 )
@@ -252,6 +255,7 @@ def test_dxdispatch_has_no_bfloat16(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_webnn(tmp_path):
     path, _ = write(ogive.vectors("hard_sigmoid", "float16", alpha=0.25), "webnn", tmp_path)
     tests = json.loads(path.read_text())
@@ -272,6 +276,7 @@ def test_webnn(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_webnn_reductions_drop_the_axis_of_the_row(tmp_path):
     path, _ = write(ogive.vectors("logsumexp", "float16"), "webnn", tmp_path)
     graph = json.loads(path.read_text())[0]["graph"]

@@ -131,6 +131,7 @@ def test_every_function_of_the_catalogue_has_a_rule():
     assert missing <= {"integer_power", "bit_count", "bit_shift_left", "bit_shift_right", "quotient"}
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_powers_of_what_may_be_one_are_not_known_to_be_no_number():
     """1 to the power of NaN is 1, and so is NaN to the power of 0."""
     x, formulas = np.array([0.6, 0.75]), []
@@ -143,6 +144,7 @@ def test_powers_of_what_may_be_one_are_not_known_to_be_no_number():
         assert op(np.repeat(x, 8)).tolist() == np.repeat(expected, 8).tolist()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_what_is_beside_a_limit_is_not_the_limit():
     """tanh of what has no logarithm of its own is less than 1, however near: so one less has a sign."""
     x = np.array([800.0, 2551.0, 1e5])
@@ -154,6 +156,7 @@ def test_what_is_beside_a_limit_is_not_the_limit():
     assert np.signbit(found).all()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_irrational_limits_are_not_the_numbers_next_to_them(dtype):
     """atan of an infinity less 1 is pi / 2 - 1, whose nearest number is another one than that of the rounded pi / 2 less 1."""

@@ -91,6 +91,7 @@ def test_there_is_none_where_nothing_is_known_of_the_rest(operator):
     assert leading_of(spec.root, spec.steps[0].numbers, (spec.output, spec.output)) is None
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_fraction_of_too_many_bits_is_left_alone():
     """The distance of exp2(x) from 1 is apart from it; in a series of logit, from a fraction of 20,000 bits."""
     op = ogive.operator(lambda x: ogive.logit(abs(f.exp2(x))))

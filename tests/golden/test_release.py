@@ -43,10 +43,12 @@ def made(tmp_path_factory):
     return data, folder
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_same_bytes_twice(made):
     assert archive(["relu", "sigmoid"]) == made[0]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_files(made):
     _, folder = made
     index = json.loads((folder / "index.json").read_text())["files"]
@@ -89,6 +91,7 @@ def test_xsref(made):
             assert np.array_equal(ogive.sigmoid(values), y["out0"].to_numpy(), equal_nan=True)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("language", KERNELS)
 def test_five_lines(made, tmp_path, language):
     if shutil.which(COMMANDS[language][0][0]) is None:

@@ -61,6 +61,7 @@ def test_wrong_calls(capsys, tmp_path, arguments, message):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(
     ("operator", "dtype", "form"),
     [

@@ -105,6 +105,7 @@ def test_integers_beyond_a_double_are_texts(tmp_path):
     assert wrong(test) == []
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_wrong_calls(tmp_path):
     with pytest.raises(
         UnsupportedError, match="NonZero: WebNN does not have it; allowed: .*, and by ONNX's names ArgMax,"

@@ -131,6 +131,7 @@ def is_plain(operand):
     return isinstance(operand, np.ndarray) or "zarr" in type(operand).__module__
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_slope_for_each_name():
     xr = library("xarray")
     x = xr.DataArray(np.arange(9.0).reshape(3, 3) - 4, dims=("x", "y"), coords={"x": [1, 2, 3]}, name="q")
@@ -168,6 +169,7 @@ def test_data_sets():
         assert of_slope[name].equals(wanted[1])
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_rows_by_name():
     xr = library("xarray")
     x = xr.DataArray(X, dims=("x", "y"))
@@ -181,6 +183,7 @@ def test_rows_by_name():
         ogive.vjp(ogive.softmax)(x, x)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_masked_elements_take_no_part():
     m = np.ma.array([-1.0, -2.0, -3.0], mask=[0, 1, 0])
     of_x, of_slope = ogive.vjp(ogive.prelu)(np.ones(3), m, 0.25)
@@ -255,6 +258,7 @@ def test_refusals():
         assert str(caught.value) == text
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_element_wise_calls_keep_missing_values():
     pd = library("pandas")
     nullable = pd.Series([2.0, -2.5, pd.NA], dtype="Float64")

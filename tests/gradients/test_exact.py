@@ -153,6 +153,7 @@ def errors(op, derivative, wrt, dtype, order, count):
     return found
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_every_formula_of_a_derivative_is_the_slope():
     """At one point, without a kernel."""
     mp, wrong = context(), []
@@ -224,6 +225,7 @@ def test_a_derivative_that_underflows_keeps_its_sign():
     assert np.signbit(slope(x)).all()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_sign_of_a_formula_that_underflows():
     """The derivative of a formula of one's own, with both signs, and that of one whose zeros are exact."""
     own = ogive.operator(lambda x: ogive.formula.normal_tail(x) - x * ogive.formula.exp(-(x * x) / 2))

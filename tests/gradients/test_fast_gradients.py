@@ -77,6 +77,7 @@ def test_gradients_are_derivatives_times_what_they_are_given(name, parameters, z
     assert (np.abs(got - wanted)[is_near] <= 1.5 * 2.0**-24 * (1 + np.abs(upstream[is_near]))).all()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(("name", "parameters", "zero", "bound"), BOUNDS, ids=IDS)
 def test_special_values_are_those_of_the_exact_contract(name, parameters, zero, bound):
     slope = ogive.grad(getattr(ogive, name))
@@ -150,6 +151,7 @@ def test_forms_are_found_in_formulas_of_ones_own(form):
     assert (got != operator.exact(x)).any()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_what_only_looks_like_a_form_is_computed_as_it_stands():
     x = samples()
     x = x[np.abs(x) < 1]
@@ -164,6 +166,7 @@ def test_what_only_looks_like_a_form_is_computed_as_it_stands():
         assert np.abs(got / wanted - 1).max() < 2.0**-20
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_derivatives_have_the_contract_of_the_operator():
     x = np.random.default_rng(3).normal(size=3000).astype(np.float32)
     one = np.ones_like(x)
@@ -183,6 +186,7 @@ def test_derivatives_have_the_contract_of_the_operator():
     assert ogive.vjp(own.fast, ["x", "k"])(one, x)[0].tobytes() == ogive.vjp(own, ["x", "k"]).fast(one, x)[0].tobytes()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_sums_over_rows_keep_their_contract():
     """Shapes that were seen before are summed without looking again."""
     rng = np.random.default_rng(5)
@@ -202,6 +206,7 @@ def test_sums_over_rows_keep_their_contract():
     assert not np.array_equal(first, other)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_gradients_of_jax_have_the_contract_of_the_operator():
     jax = pytest.importorskip("jax", reason="jax is not installed")
     import ogive.jax

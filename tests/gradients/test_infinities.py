@@ -249,6 +249,7 @@ def test_derivatives_at_points_of_zeros_and_infinities(function, wrt, kind):
         assert slope(*map(kind, point)).tobytes() == kind(wanted).tobytes(), point
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_slopes_of_nan_are_nan():
     for function, number in itertools.product((ogive.hypot, ogive.atan2), (INF, -INF, 3.0, 0.0)):
         for place, at in itertools.product((0, 1), ((np.nan, number), (number, np.nan))):

@@ -106,6 +106,7 @@ def test_the_derivative_is_that_of_pytorch(name, wrt, point, expected, peer):
     assert arguments[wrt].grad.item() == pytest.approx(expected, abs=1e-7)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_comparisons_in_formulas_of_ones_own_are_decided_from_the_left():
     f = ogive.formula
     for formula, expected in {
@@ -128,6 +129,7 @@ def test_the_order_of_slopes_is_asked_where_it_is_not_a_constant():
     assert (slope(0.0, k=2.0), slope(0.0, k=-2.0)) == (5.0, 7.0)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_operands_that_are_nan():
     nan = float("nan")
     assert ogive.grad(ogive.relu)(nan) == 1

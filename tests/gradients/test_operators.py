@@ -57,6 +57,7 @@ def test_choices_and_parameters():
     assert "The formula is that of approximate='none'." in slope.__doc__
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_second_derivatives():
     assert ogive.grad(ogive.grad(ogive.exp))(1.0) == ogive.exp(1.0)
     assert ogive.grad(ogive.grad(ogive.tanh))([0.0, 1.0]) == pytest.approx([0, -0.6397000084492246], rel=1e-14)
@@ -64,6 +65,7 @@ def test_second_derivatives():
     assert ogive.grad(ogive.grad(ogive.celu), "alpha")(-1.0, alpha=2.0) == pytest.approx(np.exp(-0.5) / 4, rel=1e-15)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_value_and_derivative():
     value, slope = ogive.value_and_grad(ogive.celu)(np.float32([-1.0, 2.0]), alpha=1.5)
     assert value.tolist() == ogive.celu(np.float32([-1.0, 2.0]), alpha=1.5).tolist()
@@ -78,6 +80,7 @@ def test_gradients_of_all_operands():
     assert ogive.vjp(ogive.relu)([np.inf, 3.0], [-1.0, 2.0]).tolist() == [0.0, 3.0]  # no infinity times 0
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_operators_of_several_results():
     @ogive.operator(signatures=[(("float64", "float64"), ("float64", "float64"))])
     def polar(r, angle):
@@ -218,6 +221,7 @@ def test_refusals(call, kind, text):
     assert str(caught.value) == text
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_derivatives_of_long_formulas_are_not_much_longer():
     from ogive.graph.expression import walk
 
@@ -256,6 +260,7 @@ def test_choices_inside_of_a_formula():
     assert np.array_equal(ogive.grad(own)(POINTS), ogive.grad(ogive.gelu)(POINTS, approximate="tanh"))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_parameters_inside_of_a_formula():
     own = ogive.operator(lambda x, alpha: ogive.celu(x, alpha=alpha))
     x = np.float32([-1e-5, -1.0, -30.0])

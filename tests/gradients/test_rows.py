@@ -60,6 +60,7 @@ def test_gradients_of_rows(name):
     assert np.allclose(short, exact, rtol=2e-6, atol=2e-7)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("name", ["softmax", "log_softmax", "layer norm"])
 def test_gradients_of_gradients_of_rows(name):
     first = ogive.vjp(OPERATORS[name])
@@ -69,6 +70,7 @@ def test_gradients_of_gradients_of_rows(name):
     assert np.allclose(of_gradient, numerical(lambda g: first(g, X), upstream, G), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_other_axes():
     of_columns = ogive.vjp(ogive.softmax)(G, X, axis=0)
     assert np.array_equal(of_columns, ogive.vjp(ogive.softmax)(G.T.copy(), X.T.copy()).T)
@@ -79,6 +81,7 @@ def test_of_equally_large_elements_the_first_has_the_gradient():
     assert ogive.vjp(op)(np.ones(3), np.array([1.0, 2.0, 2.0])).tolist() == [0, 3, 0]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_branches_that_are_not_taken():
     op = ogive.row_operator(lambda x: f.where(x > 0, np.log(x), 0) / f.row_sum(x * x))
     assert np.isfinite(ogive.vjp(op)(np.ones(3), np.array([0.0, -1.0, 2.0]))).all()
@@ -134,6 +137,7 @@ def families(kind):
         yield "large", 2.0**127 * np.where(is_third, 1, 0.25) * ones, x
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("name", ["float32", "float16", "bfloat16"])
 def test_the_gradient_of_softmax_is_decided_in_the_kernel(name, sent):
     """The results are those of the formula without the gradient of the largest element."""

@@ -429,6 +429,7 @@ OF_FORMULAS: tuple[tuple[Callable[[Any], Any], float, float], ...] = (
 )
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(("formula", "x", "right"), OF_FORMULAS)
 def test_slopes_in_formulas(formula: Callable[[Any], Any], x: float, right: float) -> None:
     """A factor that no format holds has a logarithm, a root and quotients."""
@@ -464,6 +465,7 @@ SATURATED = (
 FAR = ((12.0, 40.0), (80.0, 110.0), (500.0, 3000.0), (1e4, 1e30))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("name", SATURATED)
 def test_saturated_second_derivatives_are_not_left_to_enclosures(name: str) -> None:
     """An enclosure takes 0.1 ms: beside that of a gradient and a second derivative the kernels know what is rounded to zero."""

@@ -67,6 +67,7 @@ def test_nothing_to_sum_is_zero():
     assert of_b.tolist() == [0.0, 0.0, 0.0]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_parameters():
     both = ogive.vjp(ogive.celu, ["x", "alpha"])
     assert repr(both) == "<operator celu_vjp_x_alpha(gradient, x, *, alpha=1.0)>"
@@ -84,6 +85,7 @@ def test_choices():
     assert of_max == 1.0
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_rows():
     @ogive.row_operator
     def scaled(x, weight):

@@ -104,12 +104,14 @@ def test_what_is_wrong_in_some_calls_is_beyond_the_budget(change, where, dtype):
     assert found.causes[0].text.startswith(where)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_tail_of_a_kernel_is_judged_by_assert_conforms():
     with pytest.raises(AssertionError, match="wrong in calls whose length is not a multiple of 8"):
         assert_conforms(changed(tail), "exp", dtype="float32")
     assert_conforms(right, "exp", dtype="float32")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_integers_and_two_operands():
     found = judge(
         lambda x: np.where(np.arange(x.size) < x.size // 8 * 8, np.maximum(x, 0), 9).astype(x.dtype), "relu", "int8"
@@ -126,6 +128,7 @@ def test_integers_and_two_operands():
     assert any(text.startswith("wrong in calls whose length is not a multiple of 4") for text in found.beyond)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_differences_within_the_budget_count_as_dependence():
     def other(x, y):
         end = y[x.size // 8 * 8 :]
@@ -141,6 +144,7 @@ def test_differences_within_the_budget_count_as_dependence():
     assert "of them only in some calls; allowed: 5" in found.beyond[0]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_what_the_sweep_has_wrong_is_told_once():
     """An error at some inputs is none of some calls."""
     found = judge(changed(lambda x, y: np.copyto(y, 3, where=x > 5)), "exp")
@@ -148,6 +152,7 @@ def test_what_the_sweep_has_wrong_is_told_once():
     assert not any(text.startswith("wrong in") for text in found.beyond)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_sweep_of_everything_judges_the_other_calls_too(monkeypatch):
     monkeypatch.setattr(measuring, "patterns", lambda kind, stride, size=1 << 16: iter([[np.arange(0x3F000000, 0x3F000000 + 65536, dtype=np.uint32).view(np.float32)]]) if stride == 1 else every(kind, stride))  # fmt: skip
     spec = of_operator("exp", "float32")
@@ -159,6 +164,7 @@ def test_a_sweep_of_everything_judges_the_other_calls_too(monkeypatch):
 every = measuring.patterns
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_function_that_writes_into_its_input():
     def squared(x):
         np.multiply(x, 2, out=x)
@@ -172,6 +178,7 @@ def test_a_function_that_writes_into_its_input():
     assert judge(squared, "linear", "float32", alpha=2, budget=allowed).within_budget
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_function_that_raises_in_some_calls():
     def raising(x):
         if x.size == 5:
@@ -189,6 +196,7 @@ def test_a_function_that_raises_in_some_calls():
 # ---- policies
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_policy_is_broken_by_more_than_one_unit_alone():
     """Zero for the exact value 7.0e-46 is off by half of the smallest number."""
 
@@ -210,6 +218,7 @@ def test_a_policy_is_broken_by_more_than_one_unit_alone():
     assert not found.within_budget
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 def test_the_largest_number_is_next_to_infinity(dtype):
     """Infinity where the largest number is right, and the other way round, are off by one number at the very edge."""
@@ -235,6 +244,7 @@ def test_the_largest_number_is_next_to_infinity(dtype):
     assert found.policies["infinity_lost"].count > 100
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_rows_that_have_one_result():
     def largest(x):
         return x.max(axis=-1)

@@ -18,6 +18,7 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_programs_run_in_order():
     scope = {}
     for program in blocks("python"):
@@ -25,6 +26,7 @@ def test_programs_run_in_order():
     assert scope["golden"].expected.size == 1 << 16
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_c_function_is_found_out(tmp_path, monkeypatch, capsys):
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler called cc")
@@ -46,6 +48,7 @@ def test_the_budgets_are_those_of_the_example():
     assert load(path).of("gelu", "float16").max_ulp == 4
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_golden_data_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for command in blocks("sh")[1].splitlines():

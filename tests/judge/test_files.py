@@ -87,6 +87,7 @@ def damaged_results(right):
     yield ".bin", b""
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_damaged_results(made, tmp_path):
     cases = list(damaged_results(right_of(made, "float32")))
     assert len(cases) > 15
@@ -177,6 +178,7 @@ def test_an_archive_of_more_than_8_gib(tmp_path):
         read_npz(tmp_path / "3.npz")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("text", ["[" * 5000, "{a: " * 5000, "budgets: " + "[" * 5000])
 def test_a_budget_that_is_nested_too_deeply(tmp_path, text):
     path = tmp_path / "budget.yml"

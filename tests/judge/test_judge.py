@@ -62,6 +62,7 @@ def errors_of(y, right):
 # ---- measures
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_right_function_has_half_a_unit():
     found = judge(lambda x: np.tanh(x.astype(np.float64)).astype(x.dtype), "tanh", "float16")
     assert found.within_budget
@@ -75,6 +76,7 @@ def test_a_right_function_has_half_a_unit():
     assert found.nanoseconds > 0
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_both_measures_of_ulp():
     """One number off is one step, and between 0.5 and 1.5 ULP against the exact value."""
     found = judge(lambda x: np.nextafter(np.tanh(x.astype(np.float64)).astype(np.float32), np.float32(9)), "tanh")
@@ -94,6 +96,7 @@ def test_nothing_is_missed_that_is_wrong_once():
     assert found.causes[0].name == "isolated"
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(
     ("change", "policy"),
     [
@@ -118,6 +121,7 @@ def test_policies(change, policy):
         assert found.beyond[0].startswith(f"{policy}: ")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_inputs_that_are_flushed():
     """exp of a subnormal is 1 either way; reciprocal of one is not."""
 
@@ -134,6 +138,7 @@ def test_inputs_that_are_flushed():
     assert found.policies["input_flushed"].count > 0
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_order_and_symmetry():
     def bumpy(x):
         y = np.tanh(x.astype(np.float64)).astype(x.dtype)
@@ -150,6 +155,7 @@ def every():
     return x[~np.isnan(x)]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_dependence_on_length():
     def by_lanes(x):
         y = np.exp(x.astype(np.float64)).astype(x.dtype)
@@ -163,6 +169,7 @@ def test_dependence_on_length():
     assert found.causes[0].name == "position"
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_operators_of_two_tensors_and_rows_and_integers():
     assert judge(
         lambda x, s: np.where(x >= 0, x, x * s), "prelu", "float32", budget=Budget(allow=frozenset({"nan_made"}))
@@ -212,6 +219,7 @@ def test_functions_that_cancel(name, function, text):
 # ---- subjects
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_shared_library(library):
     spec = of_operator("gelu", "float32")
     assert (
@@ -309,6 +317,7 @@ def test_tensorflow_is_called_with_its_tensors(monkeypatch):
     assert (found.not_nearest, found.subject_version) == (0, "tensorflow 2.20.0")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_program():
     program = f'{sys.executable} -c "import sys, numpy as np; x = np.frombuffer(sys.stdin.buffer.read(), np.float32); sys.stdout.buffer.write(np.maximum(x, 0).tobytes())"'
     assert _status(["judge", "--exec", program, "--operator", "relu"]) == 0
@@ -317,6 +326,7 @@ def test_a_program():
     assert _status(["judge", "--exec", f"{sys.executable} -c 1/0", "--operator", "relu"]) == 2
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_results_from_elsewhere(tmp_path):
     golden = ogive.vectors("gelu", "bfloat16")
     write(golden, "npz", tmp_path / "vectors")
@@ -335,6 +345,7 @@ def test_results_from_elsewhere(tmp_path):
 # ---- budgets
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_budgets(tmp_path):
     pytest.importorskip("yaml", reason="budgets are YAML")
     path = tmp_path / "budget.yaml"
@@ -374,6 +385,7 @@ def test_wrong_budgets(tmp_path, text, expected):
     assert expected in str(raised.value)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_assert_conforms():
     assert assert_conforms(np.tanh, "tanh", "float16", max_ulp=1).count == 65536
     with pytest.raises(AssertionError) as raised:
@@ -418,6 +430,7 @@ def test_json_fits_its_schema():
     assert len(data["judgements"][0]["histogram"]) == len(BINS) + 1
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_junit(tmp_path):
     path = tmp_path / "r.xml"
     assert (
@@ -442,6 +455,7 @@ def test_junit(tmp_path):
     assert suite.find("testcase/failure").get("message").startswith("nan_lost: the result is a number")
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_page_stands_alone(tmp_path, library):
     path = tmp_path / "r.html"
     arguments = [f"{library}:my_gelu", "--operator", "gelu", "--html", str(path)]

@@ -31,6 +31,7 @@ def library(tmp_path_factory):
     return made
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("name", ["right", "prints"])
 def test_a_right_kernel_is_within_the_budget(library, name, capfd):
     found = judge(f"{library}:{name}", "exp")
@@ -83,6 +84,7 @@ def test_the_verdict_is_the_same_each_time(library):
     assert found[2] == found[3]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_every_report_has_the_verdict(library, tmp_path, capsys):
     jsonschema = pytest.importorskip("jsonschema", reason="schemas are checked with it")
     files = {kind: tmp_path / f"r.{kind}" for kind in ("json", "xml", "html")}
@@ -147,12 +149,14 @@ def test_functions_of_one_number(library):
     assert judge(f"{library}:one_double", "exp", "float64", signature="double f(double x)").worst_ulp < 0.6
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_function_of_rows_is_called_once_a_row(library):
     found = judge(f"{library}:softmax", "softmax")
     assert found.worst_ulp < 0.6
     assert not any(found.policies[name].count for name in ("writes_past_end", "unwritten", "crashed"))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_what_is_copied_past_the_end_is_seen(library):
     found = judge(f"{library}:copies_past", "identity")
     assert found.beyond[0].startswith("writes_past_end: writes 1 element past the end in a call on 149,431 elements")
@@ -161,16 +165,19 @@ def test_what_is_copied_past_the_end_is_seen(library):
     assert any(each.startswith(text) for each in found.beyond), found.beyond
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_truth_values(library):
     assert judge(f"{library}:is_nan", "isnan", signature="void f(const float *x, bool *y, size_t n)").not_nearest == 0
     assert not judge(lambda x: np.isinf(x), "isnan").within_budget
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_bits_of_short_floats(library):
     declared = "void f(const uint16_t *x, uint16_t *y, size_t n)"
     assert judge(f"{library}:relu_bits", "relu", "bfloat16", signature=declared).within_budget
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_kernel_of_a_longer_type_writes_past_the_end(library):
     found = judge(f"{library}:right", "exp", "float16")
     assert not found.within_budget

@@ -246,6 +246,7 @@ def test_every_command_that_is_not_run_is_in_a_page():
     assert len(RUN) > 25
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_declarations_of_a_page_are_in_the_header(tmp_path):
     written = [
         content for path in PAGES for language, content in blocks(path.read_text(encoding="utf-8")) if language == "c"

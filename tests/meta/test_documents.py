@@ -127,6 +127,7 @@ def test_the_glossary_explains_few_words_of_the_source_code():
     assert 30 < len(re.findall(r"^\| (?!word |term |---)", text, re.MULTILINE)) <= 40
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_names_of_code_in_the_glossary_exist():
     text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src" / "ogive").rglob("*.py"))

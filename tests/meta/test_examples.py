@@ -56,6 +56,7 @@ def test_checking_a_feature_level(capsys):
     assert "give a level such as 5_0 and one model or more" in capsys.readouterr().out
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_finding_a_bug(capsys):
     script("find_bug.py").main()
     textbook, repaired = capsys.readouterr().out.split("repaired")
@@ -75,6 +76,7 @@ def test_training_with_an_activation_of_ones_own(capsys):
     assert f"right: {share:.1%} of 1,000 new points" in capsys.readouterr().out
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_readme_shows_what_its_example_finds(monkeypatch):
     module = script("why.py")
     monkeypatch.setattr(module, "times", lambda calls: [0.0] * len(calls))
@@ -100,6 +102,7 @@ def test_every_example_is_listed():
             assert f"`{path.name}" in page, path.name
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_denoising_a_photograph():
     pytest.importorskip("pywt", reason="PyWavelets, which has the wavelets, is not installed (extra: examples)")
     pytest.importorskip("matplotlib", reason="matplotlib, which writes the picture, is not installed")

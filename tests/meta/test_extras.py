@@ -65,6 +65,7 @@ def packages(extra):
             yield re.split(r"[<>=\[; ]", text)[0].lower()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_page_has_every_extra_and_what_it_brings():
     assert set(ROWS) == {"", *EXTRAS} - {"test"}
     for extra in EXTRAS.keys() - {"all", "judge", "test"}:

@@ -66,6 +66,7 @@ def test_a_share_is_a_number_of_cases():
     assert {item for n in range(60) for item in matrices.left_in(cases, str(n))} == {*cases}
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_share_of_operators_is_the_same_in_all_matrices():
     def of(file):
         return [Item(f"{file}.py::test[{op}-{n}]", ["op"], share=3, op=op, n=n) for op in "abcdefg" for n in range(5)]

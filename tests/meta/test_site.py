@@ -79,6 +79,7 @@ def test_the_measured_errors_of_peers_are_shown():
     assert re.search(r"^\| torch [\d.]+", text, re.MULTILINE)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_measured_times_are_shown_beside_the_peers():
     rows = [
         r
@@ -99,6 +100,7 @@ def test_the_measured_times_are_shown_beside_the_peers():
     assert f"`python -m benchmarks --section float32 --operator {name}`" in text
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_an_operator_that_is_not_timed_says_so():
     timed = {
         CHOICES.get(row["operator"], row["operator"])
@@ -115,6 +117,7 @@ def test_an_operator_that_is_not_timed_says_so():
         assert ("| elements | Ogive |" in text) == (name not in without)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("name", ["celu", "softmax"])
 def test_the_example_of_a_page_runs_by_itself(name):
     (example,) = re.findall(r"```pycon\n(.*?)```", operators.page(OPERATORS[name]), re.DOTALL)
@@ -294,6 +297,7 @@ def test_formulas_in_words_have_no_naive_form():
     assert naive("Gamma: ``gamma(x)``.", ["x"], {}) is None
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.skipif(not can_compile() or shutil.which("node") is None, reason="clang, lld or node is not installed")
 def test_the_module_of_an_input_box_has_the_bits_of_python(tmp_path):
     boxes.write_modules(tmp_path, ["swish"])

@@ -35,6 +35,7 @@ def test_every_operator_has_a_class_with_its_formula():
     assert "``celu(x, *, alpha=1.0)``\n\nContinuously differentiable exponential linear unit: ``max(0, x) + " in text
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_front_ends_are_attributes():
     code = (
         "import sys, ogive; assert 'ogive.onnx' not in sys.modules; ogive.directml.Device; print('onnx' in dir(ogive))"

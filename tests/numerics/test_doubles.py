@@ -173,6 +173,7 @@ def test_bounded_functions_of_computed_operands_stay_in_their_range(function: st
             assert np.all(known >= 0)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(
     ("formula", "exponents"),
     [
@@ -197,6 +198,7 @@ def test_formulas_that_cancel_next_to_zero_are_decided_at_once(formula: Formula,
         assert found[place] == right, x[place]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_ordinary_results_are_those_of_mpfr() -> None:
     """None of 40,000 results is misrounded: formulas in the words of MPFR."""
     gmpy2 = pytest.importorskip("gmpy2")
@@ -227,6 +229,7 @@ MODERATE = {
 }
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("name", MODERATE)
 def test_moderate_elements_have_the_same_bits_beside_any_others(name: str) -> None:
     """The first kernel decides nothing otherwise than its retry, which takes whole chunks where many elements are large."""
@@ -250,6 +253,7 @@ def test_moderate_elements_have_the_same_bits_beside_any_others(name: str) -> No
         np.testing.assert_array_equal(first(*operands).view(np.int64), retry(*operands).view(np.int64))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_closed_gate_is_decided_by_the_first_kernel() -> None:
     """Where a number is clamped to a constant, its bound is nothing: the sixth of elements below -3 were repaired."""
 
@@ -273,6 +277,7 @@ def test_a_gradient_that_is_no_number_needs_no_enclosure(name, first, asked):
     assert not asked
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_powers_of_negative_numbers_need_no_enclosure(asked):
     """Their exponents are no whole numbers, and in the derivative they are computed."""
     rng = np.random.default_rng(4)

@@ -168,6 +168,7 @@ def test_a_rule_is_as_good_as_it_says_and_not_much_better(name: str, of_product:
     assert worst <= number.relative <= 64 * worst, f"2**{math.log2(number.relative):.1f} for 2**{math.log2(worst):.1f}"
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_roots_are_as_good_as_they_say() -> None:
     m, x = FloatFloatArithmetic(), np.abs(inputs(600)) + np.float32(2.0**-96)
     one = m.exactly(node("input", (), 0, Format.F32), Interval(2.0**-97, 2.0**119))
@@ -265,6 +266,7 @@ TABLES: dict[Piecewise, Any] = {
 }
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("table", TABLES)
 def test_the_bounds_of_a_piecewise_polynomial(table: Piecewise) -> None:
     rng = np.random.default_rng(5)
@@ -399,6 +401,7 @@ def test_tables_of_eight_powers_have_the_same_results(name: str) -> None:
     assert 0 < of_few.mean() < LARGEST_SHARE_OF_FEW
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_targets_take_the_level_that_costs_less() -> None:
     """Tables of 32 numbers are one instruction with AVX-512, and several with AVX2 and NEON: tanh has ten of them."""
 
@@ -436,6 +439,7 @@ OF_PARTS = (
 )
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_formulas_are_the_patterns_that_have_rules() -> None:
     """A pattern copies a formula of the catalogue: where they part nothing is wrong, but slower."""
     for rule, formulas, choice in OF_PARTS:
@@ -489,6 +493,7 @@ def test_numbers_that_have_no_rule_are_refused() -> None:
         m.reciprocal(x)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_arguments_that_are_never_in_the_window_of_exp_are_left_to_float64() -> None:
     """The bounds of such an interval were crossed, and exp of its lower end overflowed in the lowering."""
     op = ogive.operator(types=["float32"])(lambda x: _square_and_power(_square_and_power(_square_and_power(x))))

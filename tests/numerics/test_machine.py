@@ -14,6 +14,7 @@ from ogive.lowering.numerics.machine import Machine
 NUMBERS = st.floats() | st.floats(width=32) | st.integers(-(2**60), 2**60)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @given(NUMBERS, st.integers(-160, 0), st.integers(0, 30))
 def test_a_format_holds_what_rounding_leaves_as_it_is(number, power, bit):
     value = number * 2.0**power * (1 + 2.0**-bit)

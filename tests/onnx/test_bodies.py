@@ -108,6 +108,7 @@ def test_operator_of_onnx_runtime(name):
         np.testing.assert_allclose(result, expected, rtol=3e-6, atol=3e-6)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_sum_is_an_output_too():
     inputs = {"x": X, "skip": X, "gamma": ONES, "beta": NOUGHTS, "bias": ONES}
     model = ogive.onnx.load(model_of("SkipLayerNormalization", inputs, {}, ("y", "", "", "s")))
@@ -116,6 +117,7 @@ def test_the_sum_is_an_output_too():
     np.testing.assert_allclose(y, normalised(2 * X.astype(np.float64) + 1, (2,)), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_sum_is_rounded_once():
     inputs = {"x": np.float16([[1, 2]]), "skip": np.float16([[2**-11, 0]]), "gamma": np.ones(2, np.float16)}
     inputs |= {"beta": np.zeros(2, np.float16), "bias": np.float16([2**-20, 0])}

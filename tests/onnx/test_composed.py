@@ -98,6 +98,7 @@ def put_together(monkeypatch):
     return found
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_no_operator_runs_a_body_of_the_onnx_package(monkeypatch):
     """An operator that ONNX's schemas define by a function is computed by Ogive's own formulas."""
     functions = schemas_of_functions()
@@ -105,6 +106,7 @@ def test_no_operator_runs_a_body_of_the_onnx_package(monkeypatch):
     assert put_together(monkeypatch) == set()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_search_for_bodies_finds_them(monkeypatch):
     """Where Ogive's own way is missing and a body runs, the search says so."""
     schema = onnx.defs.get_schema("HammingWindow", 17, "")
@@ -345,6 +347,7 @@ def test_every_operator_here_is_one_of_onnx():
 # ---- local response normalisation
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("kind", FLOATS, ids=str)
 def test_local_response_normalisation_is_rounded_once(kind):
     """Windows of an odd and an even number of channels, cut off at both ends."""

@@ -134,6 +134,7 @@ def test_unknown_attributes_of_a_function():
     )
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_functions_that_stand_for_too_many_nodes():
     # Each calls the next one ten times: 10**8 nodes.
     functions = [
@@ -193,6 +194,7 @@ def test_labels_of_nodes_in_functions_are_not_copied_for_every_call():
     assert peak_of(lambda: ogive.onnx.load(model)) < 12e6
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("what", ["names", "constants", "attributes"])
 def test_functions_that_stand_for_too_many_bytes(what):
     """A file of 2 MB that would stand for 300 or 600 MB."""
@@ -260,6 +262,7 @@ def test_what_is_missing_is_named_itself():
         ogive.onnx.load(model)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_splitting_operators_of_very_many_inputs():
     names = [f"x{i}" for i in range(100)]
     arrays = {name: np.float32([i, -i]) for i, name in enumerate(names)}

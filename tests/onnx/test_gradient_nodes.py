@@ -79,6 +79,7 @@ def test_every_gradient_node_is_tested():
     assert {case.split(",")[0] for case in CASES} == set(GRADIENTS)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_half_precision():
     x, dy = X.astype(np.float16), UPSTREAM.astype(np.float16)
     result = model_of("GeluGrad", {"dy": dy, "x": x}, TensorProto.FLOAT16)(dy=dy, x=x)
@@ -169,6 +170,7 @@ def test_derivatives_and_choices_are_exported():
     assert np.allclose(computed, ogive.vjp(ogive.gelu)(UPSTREAM.ravel(), X.ravel(), approximate="tanh"), atol=1e-5)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_confident_rows_leave_next_to_nothing_to_enclosures(name, monkeypatch):
     """Where one share is next to 1, its gradient is no difference of numbers that are nearly equal."""

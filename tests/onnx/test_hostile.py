@@ -95,6 +95,7 @@ def test_every_truncation(data):
         survives(data[:length])
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.sampled_from(DATA), st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255), st.integers(0, 2)), max_size=8)
@@ -226,6 +227,7 @@ def odd_tensor(generator, name):
     return TensorProto(name=name, data_type=generator.choice([1, 1, 7, 7, *range(28)]), dims=dims, raw_data=data)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, len(SEEDS) - 1), st.integers(0, 1 << 30), st.integers(1, 5))
 @example(0, 0, 1)

@@ -325,6 +325,7 @@ def test_types_that_only_later_versions_have():
 # ---- files that are no files, and models of a size that nobody needs
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 @pytest.mark.parametrize("code", ["ogive.onnx.load(path)", "ogive.check.check(path, '6_4')"])
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path, code):
@@ -335,6 +336,7 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path, code):
     assert "model.onnx: it is not a regular file" in completed.stderr.splitlines()[-1]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 @pytest.mark.parametrize("name", ["run", "check"])
 def test_the_command_line_does_not_wait_for_a_pipe(tmp_path, name):
@@ -362,6 +364,7 @@ def calls_of(work):
     return count
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_twice_the_outputs_take_twice_the_work():
     def model(count):
         nodes = [helper.make_node("Relu", ["x"], [f"y{i}"]) for i in range(count)]

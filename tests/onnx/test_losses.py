@@ -135,6 +135,7 @@ def test_a_tie_is_decided_by_what_is_too_small():
     assert losses.tolist() == [4100, 0]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_means_of_many():
     """A million losses, of which float32 loses digits on the way: the mean is the one of exact numbers."""
     x = np.random.default_rng(0).standard_normal((200_000, 3)).astype(np.float32)

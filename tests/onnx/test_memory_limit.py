@@ -266,6 +266,7 @@ def test_results_of_longer_batches_count(node):
             model.run({"x": np.ones((1050, 250), np.float32)})
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("kind", ["tensor(float)", "tensor(int64)"])
 def test_casts_of_texts_keep_few_objects(kind):
     """Objects of Python are no arrays, so that the limit does not see them."""

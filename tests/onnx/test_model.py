@@ -162,6 +162,7 @@ def test_threads_do_not_disturb_each_other():
 # ---- the package
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_without_the_package_onnx():
     import subprocess
     import sys

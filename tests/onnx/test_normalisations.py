@@ -175,6 +175,7 @@ def test_training_beside_other_nodes():
         np.testing.assert_array_equal(found["variance"], variance)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_training_of_no_samples_and_of_nan():
     row = np.ones(3, np.float32)
     attributes, outputs = {"training_mode": 1}, ("y", "m", "v")
@@ -434,6 +435,7 @@ def test_empty_arrays(kind):
         assert run(operator, 22, [np.ones((2, 3, 0), dtype), row, row], attributes)[0].shape == (2, 3, 0)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("kind", TYPES)
 def test_rows_with_infinities_and_nan(kind):
     x = np.array([[np.inf, 1], [1, np.nan], [-np.inf, np.inf], [1, 3]], TYPES[kind])
@@ -497,6 +499,7 @@ def test_wrong_attributes():
 # ---- the functions
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize(("mean", "deviation"), [(0, 1), (100, 1), (1000, 0.1)])
 def test_functions_give_the_same(kind, mean, deviation):

@@ -54,6 +54,7 @@ def rounded(value, kind):
     return ordered[0]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_blocks_of_int32_are_rounded_once():
     """x * scale lies one unit in the 55th bit beside a tie of float32: float64 would round it to the tie."""
     generator = np.random.default_rng(0)

@@ -229,6 +229,7 @@ def check_beside_onnxruntime(case):
             np.testing.assert_array_equal(got, wanted)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @settings_of(25)
 @given(graphs(is_exact=True))
 def test_beside_onnxruntime(case):

@@ -267,6 +267,7 @@ def test_roots_and_logarithms_of_integers_are_those_of_exact_sums(kind):
         assert run("ReduceLogSumExp", np.array([[-5, -5000, -5000]], kind), [1], keepdims=0).tolist() == [-4]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_norms_of_float64_neither_overflow_nor_underflow():
     x = np.array([[3e300, 4e300], [3e-310, 4e-310], [np.inf, 1.0], [0.0, -0.0], [3.0, 4.0], [1e-300, 1e300]])
     found = run("ReduceL2", x, axes=[1], keepdims=0)

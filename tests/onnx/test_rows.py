@@ -304,6 +304,7 @@ def test_layouts():
             assert same_bits(run("Softmax", opset, view, axis=1), run("Softmax", opset, view.copy(), axis=1))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_results_lie_in_planned_memory():
     """Between kernels in a buffer, as a result in an array of its own."""
     text = "t (float[M, N] x) => (float[M, N] y, float[M, N] z) { a = Neg(x) b = Softmax <axis = 0> (a) c = Tanh(b) y = Softmax <axis = 0> (c) z = Add(c, y) }"

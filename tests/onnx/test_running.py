@@ -115,6 +115,7 @@ def test_only_what_is_needed_is_computed_before_a_function():
     assert [len(kernel.outputs) for kernel in kernels_of(model)] == [1, 1]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_large_groups_are_cut(monkeypatch):
 
     lines = ["a0 = Neg(x)"] + [f"a{i + 1} = Add(a{i}, x{i % 70})" for i in range(80)]
@@ -251,6 +252,7 @@ def test_plans_beyond_sixteen_keep_no_memory_and_go_by_their_steps(monkeypatch):
     assert [*runner._plans.values()][:-1] == plans[11:]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_only_the_last_plan_keeps_large_buffers():
     text = "t (float[N] x) => (float[N] y) { a = Tanh(x) s = ReduceMax <keepdims = 0> (a) y = Sub(a, s) }"
     model = ogive.onnx.load(text_model(text, 13))

@@ -61,6 +61,7 @@ def test_what_is_not_listed_is_refused():
                 ogive.onnx.load(node_model(schema.name, schema.since_version, inputs))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_new_operator_of_the_catalogue_is_there_at_once(monkeypatch):
     """Operators are found by ONNX's name: nothing here lists them."""
     from ogive.catalog import OPERATORS
@@ -97,6 +98,7 @@ def test_types_of_onnx():
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "onnx.md"
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_table_is_up_to_date():
     assert PAGE.read_text(encoding="utf-8") == markdown(), "run: make pages"
 

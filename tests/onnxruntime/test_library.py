@@ -102,6 +102,7 @@ def test_the_bits_are_ogives(library, dtype, shape):
     assert same(computed(library, "Celu", dtype, x, alpha=1.5), ogive.celu(x, alpha=1.5))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_library_of_the_fast_contract(tmp_path):
     path = ogive.onnxruntime.library(tmp_path / "fast.so", [ogive.gelu], ["float32"], accuracy="fast")
     x = numbers("float32", 10_000)

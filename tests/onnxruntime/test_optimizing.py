@@ -54,6 +54,7 @@ def races(monkeypatch):
 # ---- what becomes an operator, and its bits
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_group_becomes_one_operator(tmp_path):
     model = text_model(
         """m (float[N,256] x, float[256] b) => (float[N,256] z, float[N,256] h) {
@@ -69,6 +70,7 @@ def test_a_group_becomes_one_operator(tmp_path):
         assert_same_bits(found, right)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_what_lies_between_stays_onnx_runtimes_and_the_order_holds():
     """The matrix product lies between two groups; it reads the first, and the second reads it."""
     model = text_model(
@@ -130,6 +132,7 @@ def normalisation():
     return optimize(model, round_between=True), model
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_rows_of_another_length_than_the_model_says(normalisation):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
@@ -139,6 +142,7 @@ def test_rows_of_another_length_than_the_model_says(normalisation):
         normalisation[0].session(options).run(None, given)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_number_of_each_row_as_operand_and_as_result():
     model = text_model(
         """m (float[N,M] x, float[N,1] limit) => (float[N,1] most, float[N,M] y) <int64[1] axes = {1}> {
@@ -169,6 +173,7 @@ def test_operands_of_elements_are_broadcast(shapes):
     assert_same_bits(made.session().run(None, {"x": x, "b": b})[0], ogive.onnx.load(model)(x=x, b=b))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_type_that_onnx_runtime_has_no_kernels_for():
     """Nothing is timed then, and single nodes are taken."""
     model = text_model("m (bfloat16[N] x) => (bfloat16[N] y) { h = Mish(x) y = Mul(h, x) }", 22)
@@ -225,6 +230,7 @@ def test_rules_without_feeds():
     }
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_swish_in_pieces_between_convolutions_is_worth_it():
     made = optimize(RECIPES["mobilenet, swish in pieces"].model(small=True))
     assert kept(made) == {("Add", "Clip", "Mul", "Div"): 7}
@@ -234,6 +240,7 @@ QUANTISED = """m (uint8[N] x, float s, uint8 z) => ({kind}[N] y) {{
     a = DequantizeLinear(x, s, z) {nodes} }}"""
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(
     ("nodes", "kind", "count"),
     [
@@ -250,6 +257,7 @@ def test_a_quantised_pattern_is_taken_whole_or_not_at_all(nodes, kind, count):
 GATE = "m (float[N,64] x) => (float[N,64] y) { a = Softplus(x) b = Tanh(a) y = Mul(x, b) }"
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_group_is_kept_if_it_is_faster(races):
     feeds = {"x": numbers("float32", 30, 64)}
     races[:] = [0.5, 0.9]
@@ -280,6 +288,7 @@ def test_the_plain_model_comes_back_where_it_is_not_slower(races, ratios, reason
     assert made.session().run(None, {"x": numbers("float32", 3, 64)})[0].shape == (3, 64)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_single_nodes_are_timed_if_they_compute_something(races):
     races[:] = [0.5]
     model = text_model("m (float[4,4] x) => (float[4,4] y) { a = Gelu(x) m = MatMul(a, x) y = Relu(m) }", 20)
@@ -288,6 +297,7 @@ def test_single_nodes_are_timed_if_they_compute_something(races):
     assert left(made)["Relu",] == "ONNX Runtime has a kernel for the one node"
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_groups_beside_convolutions_are_timed_in_the_model(races):
     """Those that lose are left, and the others are measured with those that were kept."""
     races[:] = [0.9, 1.1, 0.8]
@@ -298,6 +308,7 @@ def test_groups_beside_convolutions_are_timed_in_the_model(races):
     assert "not faster" in left(made).values()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_sessions_are_timed():
     """Real ones: what comes back computes the same, and the report has what was measured."""
     feeds = {"x": numbers("float32", 8, 64)}

@@ -65,6 +65,7 @@ def test_opcheck(name):
     torch.library.opcheck(entry, (*operands(operator), *values), test_utils=tests)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("name", ["celu", "prelu", "softmax", "where"])
 def test_opcheck_under_compilation(name):
     operator = OPERATORS[name]
@@ -87,6 +88,7 @@ def test_a_parameter_may_be_a_tensor(name, parameter, shape):
     assert torch.autograd.gradgradcheck(call, (x, value))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_gradients_of_broadcast_operands():
     x = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
     slope = torch.rand(3, 1, dtype=torch.float64, requires_grad=True)
@@ -216,6 +218,7 @@ def test_vmap_over_operands_of_different_ranks(in_dims):
         torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_vmap_of_rows():
     x = torch.randn(2, 3, 4, dtype=torch.float64)
     assert torch.equal(torch.func.vmap(ogive_torch.softmax, 1, 1)(x), ogive_torch.softmax(x))

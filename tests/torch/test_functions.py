@@ -260,6 +260,7 @@ def test_an_unknown_name():
 # ---- own operators
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_own_operators():
     function = ogive_torch.wrap(bent)
     assert ogive_torch.wrap(bent) is function
@@ -302,6 +303,7 @@ def test_compile_without_a_break(backend):
         assert torch.equal(eager, compiled)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_compile_with_symbolic_shapes():
     torch._dynamo.reset()
     compiled = torch.compile(lambda x: ogive_torch.celu(x) * 2, fullgraph=True, dynamic=True, backend="aot_eager")
@@ -311,6 +313,7 @@ def test_compile_with_symbolic_shapes():
         compiled(x).sum().backward()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_compile_with_a_number_that_changes():
     torch._dynamo.reset()
     compiled = torch.compile(lambda x, a: ogive_torch.celu(x, alpha=a), fullgraph=True, backend="aot_eager")
@@ -320,6 +323,7 @@ def test_compile_with_a_number_that_changes():
         compiled(x, alpha).sum().backward()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("strict", [False, True])
 def test_export(strict):
     class Module(torch.nn.Module):
@@ -349,6 +353,7 @@ assert torch.equal(program(x), ogive.torch.celu(x, alpha=1.5))
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_without_torch():
     code = """
 import sys
@@ -365,6 +370,7 @@ else:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_masked_rows():
     x, mask = (
         torch.randn(3, 6, dtype=torch.float32, requires_grad=True),
@@ -389,6 +395,7 @@ def test_masked_rows():
         ogive_torch.standardize(x, where=mask)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_cross_entropy_is_that_of_float64_rounded_once():
     x, weights = torch.randn(5, 9, requires_grad=True), torch.rand(5, 9)
     labels = torch.tensor([0, 8, 3, 3, 1])

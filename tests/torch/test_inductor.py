@@ -73,6 +73,7 @@ def test_the_bits_are_those_of_the_kernels(called):
     assert_same(called("gelu_vjp", x.flip(0), x, b"none"), gradient)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("shapes", [((4, 6), (6,)), ((3, 1, 5), (4, 1)), ((2, 0), (1,)), ((), (3,)), ((), ())])
 def test_operands_broadcast(called, shapes):
     a, b = map(torch.randn, shapes)

@@ -229,6 +229,7 @@ class Functional(torch.nn.Module):
         return torch.nn.functional.gelu(torch.nn.functional.layer_norm(x, (4,)))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_functions_are_replaced_by_a_mode():
     model, x = Functional(), torch.randn(3, 4)
     expected = model(x)
@@ -316,6 +317,7 @@ def test_losses_are_rounded_once():
     assert type(ogive_torch.replace(torch.nn.HuberLoss(delta=2.0))) is nn.HuberLoss
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_compiled_and_pickled_modules():
     model = torch.nn.Sequential(torch.nn.Linear(4, 4), nn.CELU(1.5, inplace=True), nn.GLU(), nn.Softmax(1))
     x = torch.randn(3, 4)

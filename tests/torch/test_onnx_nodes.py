@@ -81,6 +81,7 @@ def test_a_module_takes_no_more_nodes_than_torchs(opset):
         assert len(own) <= len(of_torch) + MORE_NODES.get(name, 0), (name, own, of_torch)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(
     ("opset", "dtype", "expected"),
     [
@@ -125,6 +126,7 @@ def call(name):
     return Call(), tuple(torch.from_numpy(array) for array in arrays)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_operators_of_the_standard_become_its_nodes():
     """Each one, and its results are those of the operator itself: Ogive runs the file node by node."""
     names = [
@@ -150,6 +152,7 @@ def test_operators_of_the_standard_become_its_nodes():
         np.testing.assert_array_equal(own, wanted.numpy(), err_msg=name)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_parameters_that_the_standard_has_not():
     """The formula's nodes, and the same numbers."""
 
@@ -199,6 +202,7 @@ def test_both_contracts_write_the_same_nodes(accuracy):
     np.testing.assert_allclose(ran, network(x, slope).detach().numpy(), rtol=1e-6)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_operators_of_ones_own():
     @ogive.operator
     def bent_for_export(x, *, slope=0.1):
@@ -225,6 +229,7 @@ def test_the_table_has_every_operator_and_no_gradient():
     assert not any("_vjp" in name for name in names)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_operators_of_papers_take_few_nodes():
     """Nodes, and the numbers of the operators."""
 

@@ -97,6 +97,7 @@ def test_rows_are_converted_before(name, dim):
 # ---- shapes
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize("name", [name for name, operator in OPERATORS.items() if operator.is_row_wise])
 def test_a_single_number_is_a_row_of_one(name):
     function, x = getattr(ogive_torch, name), torch.tensor(2.0)
@@ -138,6 +139,7 @@ def test_halves_of_one_tensor(name, module):
 # ---- other libraries' kinds
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_jagged_tensors():
     parts = [torch.linspace(-2, 2, 6).reshape(2, 3), torch.linspace(-1, 3, 12).reshape(4, 3)]
     slopes = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
@@ -168,6 +170,7 @@ def mesh():
     distributed.destroy_process_group()
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_distributed_tensors(mesh):
     from torch.distributed.tensor import Partial, Replicate, Shard, distribute_tensor
 
@@ -261,6 +264,7 @@ class WithSize(torch.nn.Module):
         return ogive_torch.celu(x, alpha=x.shape[0])
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_symbols_are_exported():
     x = torch.linspace(-2, 2, 5)
     shapes = {"x": {0: torch.export.Dim.DYNAMIC}}

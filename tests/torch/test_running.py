@@ -8,6 +8,7 @@ import ogive.torch
 from ogive.errors import ArgumentError, UnsupportedError
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_bits_gradients_and_transformations():
     x = torch.randn(3, 7, dtype=torch.float64, requires_grad=True)
     for dim in (0, 1):

@@ -85,6 +85,7 @@ def test_unusual_tensors_do_not(monkeypatch):
     assert len(calls) == len(negative) + len(others) + 4
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @is_there
 def test_wrapped_tensors_do_not(monkeypatch):
     """A transformation's tensors have torch's own type: what is in them is not theirs to read."""
@@ -136,6 +137,7 @@ def test_modes_and_traces_see_calls():
         assert torch.autograd.forward_ad.unpack_dual(ogive_torch.relu(dual)).tangent.tolist() == [1, 1]
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_inference_mode_and_memory():
     with torch.inference_mode():
         assert ogive_torch.gelu(torch.ones(3)).is_inference()
@@ -155,6 +157,7 @@ def test_inference_mode_and_memory():
         assert not kept
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_results_of_large_calls_are_freed():
     x = torch.randn(1 << 20)
     array = ogive_torch.gelu(x).numpy()
@@ -167,6 +170,7 @@ def test_results_of_large_calls_are_freed():
     assert len(gc.get_objects()) < before + 100
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @is_there
 def test_memory_of_long_results_is_used_again():
     x = torch.randn(1 << 19)
@@ -202,6 +206,7 @@ def test_threads_at_once():
     assert not failures
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_without_torchs_table_of_functions(monkeypatch):
     """torch before 2.10: the general way computes the same."""
     monkeypatch.setattr(exchange, "EXCHANGE", None)
@@ -343,6 +348,7 @@ def test_the_fast_contract_holds_for_gradients_too():
     np.testing.assert_array_equal(exact.numpy(), ogive.mish.exact(x))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_a_learned_parameter_under_both_contracts():
     from ogive.torch import fast
 
@@ -356,6 +362,7 @@ def test_a_learned_parameter_under_both_contracts():
     torch.testing.assert_close(results[0], results[1], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_the_fast_contract_compiles():
     from ogive.torch import fast
 

@@ -52,6 +52,7 @@ def test_a_parameter_that_is_traced():
     assert torch.equal(torch.fx.symbolic_trace(function)(x, alpha), function(x, alpha))
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 @pytest.mark.parametrize(
     "function",
     [

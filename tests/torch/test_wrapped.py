@@ -18,6 +18,7 @@ def gate(x, *, slope=1.0, scale=1.0):
     return scale * x * ogive.sigmoid(slope * x)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_results_gradients_and_state():
     module = nn.wrap(gate, slope=torch.nn.Parameter(torch.tensor(1.5)), scale=torch.tensor([1.0, 2.0, 3.0]))
     assert repr(module) == "Wrapped(gate, slope=(), scale=(3,))"

@@ -347,6 +347,7 @@ def test_the_table_has_every_operator():
     assert all(f"`{name}`" in TEXT for name in OUT_OF_SCOPE)
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_importing_the_guides_module_needs_no_other_front_end():
     import subprocess
     import sys

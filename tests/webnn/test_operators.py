@@ -526,6 +526,7 @@ def test_a_chain_is_one_kernel():
     assert builder.build({"y": builder.where(builder.isNaN(y), x, y)})._kernels == 1
 
 
+@pytest.mark.matrix(share=16, pool="slow")
 def test_scalars_and_rows_of_one_element():
     x = np.array(2.5, np.float32)
     assert computed(lambda b, x: b.reduceSum(x), x=x) == 2.5
