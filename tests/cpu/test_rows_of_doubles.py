@@ -358,6 +358,9 @@ def test_long_rows_that_cancel(ahead):
             assert float(found[0, i]) == float(mpmath.mpf(0.7) * (powers[i] * share - weights[i]))
 
 
+#: Elements beside which all others are left out, or far below: the logarithm of 1 is 0, that of what is next to it is not.
+LEFT_ALONE = [[0.0, -math.inf], [5.0], [3.0, -math.inf, -1e5], [1e300, -1e300], [-math.inf, -2.0], [0.0, -1310.0]]
+
 #: Formulas over rows that had another sign of zero, or an infinity for zero, and rows in which they had.
 BESIDE_ZERO = {
     "gelu(row_sum(x))": (lambda x: ogive.gelu(f.row_sum(x)), [[0.0], [0.0, -0.0], [1.0, -1.0]]),
@@ -367,6 +370,13 @@ BESIDE_ZERO = {
     "min(gelu(x), softmax)**2": (
         lambda x: f.minimum(ogive.gelu(x), ogive.softmax(f.tanh(x))) ** 2,
         [[1.0, -1.2e221, -1e150]],
+    ),
+    "log_softmax": (lambda x: ogive.log_softmax(x), LEFT_ALONE),
+    "1 / log_softmax": (lambda x: 1 / ogive.log_softmax(x), LEFT_ALONE),
+    "softsign(-log_softmax)": (lambda x: ogive.softsign(-ogive.log_softmax(x)), LEFT_ALONE),
+    "row_sum(exp(row_min(x) - x)) - 1": (
+        lambda x: f.row_sum(f.where(f.row_min(x) < x, f.exp(f.row_min(x) - x), 0)) * -1,
+        [[0.0, math.inf], [0.0, 1500.0, math.inf]],
     ),
 }
 

@@ -177,6 +177,15 @@ def test_rows_of_float64_far_from_one_are_decided(size, asked):
     assert not asked
 
 
+def test_masked_rows_of_float64_are_decided(asked):
+    """The first row of a causal mask has one element, of which the result is zero."""
+    x = np.random.default_rng(0).normal(size=(32, 32))
+    found = ogive.log_softmax(np.where(np.tri(32) > 0, x, -np.inf))
+    assert found[0, 0] == 0
+    assert not np.signbit(found[0, 0])
+    assert not asked
+
+
 @pytest.mark.parametrize("sizes", [(2.0**1020, 2.0**1020), (1.0, 2.0**-1040)])
 def test_products_of_float64_at_the_ends_of_the_range_are_decided(sizes, asked):
     x, scale = (

@@ -15,7 +15,7 @@ from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
 from ogive.graph.elementary_functions import EXP, EXPM1, LOG1P
 from ogive.graph.expression import EXTREMES, ROW_NUMBERS, Expression, Format, node, rewritten, walk
-from ogive.lowering.numerics.bound import Bound
+from ogive.lowering.numerics.bound import EXACT, Bound
 from ogive.lowering.numerics.bounded import UNSEEN, Bounded
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.propagation import bounded, bounded_of_sums
@@ -43,7 +43,7 @@ UNSEEN_SHARE = 2.0**-80
 
 
 #: Exponentials of less are zero in float64, whatever is divided by; and what is far less is clamped.
-NOTHING, LOWEST_EXPONENT = -800.0, -2048.0
+NOTHING, LOWEST_EXPONENT = -800.0, -1300.0
 
 #: The power of two by which exponentials are summed that may all be tiny: of 2**62 elements none is infinite.
 LIFT = 960.0
@@ -126,6 +126,12 @@ def _of_moderate(truth: Expression, asked: set[Expression]) -> bool | None:
             asked.add(n)
             return (limit.attribute < 1) is is_below
     return None
+
+
+def _element_of(exponential: Expression) -> Expression:
+    """The element whose distance from the largest, or from the smallest, this is an exponential of."""
+    a, b = exponential.operands[0].operands
+    return b if a.operation is ops.ROW_MIN else a
 
 
 def _of_magnitude(n: Expression) -> Expression:
@@ -312,9 +318,13 @@ class DoubleRows(TestedRows):
         if m.is_own:
             return m.unscaled(bounded(EXP)(m, clamped) if self.reduces else bounded_of_sums(m, clamped))
         found = bounded(EXP)(m, clamped)
-        # The exact number lies between zero and this one.
-        absolute = self.m.select_(is_low, m.number(2.0), m.number(0.0))
-        return replace(found, error=replace(found.error, absolute=absolute))
+        # The exact number lies between zero and this one. Of an infinite element it is zero.
+        absolute = m.select_(is_low, m.number(2.0), m.number(0.0))
+        found = replace(found, error=replace(found.error, absolute=absolute))
+        is_zero = m.equal_(m.abs_(self.number(_element_of(root)).high), m.number(math.inf))
+        nothing = Interval.point(0.0)
+        zero = DoubleWord(m.number(0.0), None, found.exponent, nothing, nothing, error=EXACT)
+        return m.select(is_zero, zero, found)
 
     def _distance_of(self, root: Expression) -> DoubleWord:
         """The exact distance that this is an exponential of."""
@@ -325,8 +335,8 @@ class DoubleRows(TestedRows):
         """Whether this is an exponential of the distance from the largest element, or from the smallest."""
         if root.operation not in (EXP, EXPM1) or root.operands[0].operation is not ops.SUBTRACT:
             return False
-        a, b = root.operands[0].operands
-        element, found = (b, a) if a.operation is ops.ROW_MIN else (a, b)
+        element = _element_of(root)
+        found = next((n for n in root.operands[0].operands if n is not element), element)
         if found.operation not in EXTREMES or found.operands[0] is not element:
             return False
         number = self.number(element)
@@ -393,7 +403,9 @@ class DoubleRows(TestedRows):
         total = super()._sum(operand, lifted)
         error = total.error
         absolute = m._sum_of(error.absolute, m.number(error.static) if error.static else None)
-        error = replace(error, static=0.0, absolute=absolute, least=0.0)
+        # No term underflows: the sum is zero of zeros alone, which infinite distances have.
+        is_zero = m.equal_(total.high, m.number(0.0))
+        error = replace(error, static=0.0, absolute=absolute, least=0.0, exactly=either(error.exactly, is_zero))
         return replace(total, exponent=m.number(-LIFT), mantissa=total.interval, error=error)
 
     # ---- results
