@@ -11,6 +11,8 @@ import pytest
 import ogive
 from ogive import formula as f
 from ogive.common.dtypes import element_type
+from ogive.enclosures import row_enclosure
+from ogive.enclosures.row_enclosure import right_rows
 from ogive.errors import FormulaError
 from tests.nearest import is_nearest
 
@@ -194,3 +196,46 @@ def test_products_of_infinities(kind):
     np.testing.assert_array_equal(product(rows).astype(float), np.broadcast_to(powers, (3, 3)))
     products = [[np.nan], [-np.inf], [-np.inf]]
     np.testing.assert_array_equal(thirds(rows).astype(float), np.broadcast_to(products, (3, 3)))
+
+
+#: Rows of an element that no exponential leaves finite, or of an infinity, and what formulas over them are.
+BESIDE_INFINITIES = {
+    "softmax(exp(x))": (lambda x: ogive.softmax(f.exp(x)), [1.0, 1e25, -math.inf], [0, 1, 0]),
+    "log_softmax(exp(x))": (
+        lambda x: ogive.log_softmax(f.exp(x)),
+        [1.0, 1e25, -math.inf],
+        [-math.inf, -0.0, -math.inf],
+    ),
+    "hardmax(exp(x))": (lambda x: ogive.hardmax(f.exp(x)), [0.0, math.inf], [0, 1]),
+    "hardmax(exp(x)) of vast elements": (lambda x: ogive.hardmax(f.exp(x)), [1.0, 1e25, -math.inf], [0, 1, 0]),
+    "lp_normalization(exp(x))": (lambda x: ogive.lp_normalization(f.exp(x)), [1.0, 1e25, -math.inf], [0, 1, 0]),
+    "x + logsumexp(exp(x))": (
+        lambda x: x + ogive.logsumexp(f.exp(x)),
+        [1.0, 1e25, -math.inf],
+        [math.inf, math.inf, -math.inf],
+    ),
+    "sparsemax(sinh(x))": (lambda x: ogive.sparsemax(f.sinh(x)), [1.0, 1e25, -math.inf], [0, 1, 0]),
+}
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("name", BESIDE_INFINITIES)
+def test_vast_elements_beside_infinities(name, kind):
+    """Of a row with an infinity, too, enclosures decide what overflows on the way."""
+    formula, row, right = BESIDE_INFINITIES[name]
+    with np.errstate(all="ignore"):
+        found = ogive.row_operator(formula)(np.array([row]).astype(kind))[0].astype(np.float64)
+    np.testing.assert_array_equal(found, right)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(right))
+
+
+def test_masked_rows_are_not_asked_of_enclosures(monkeypatch):
+    """Of catalogue operators rows with infinities stay in the kernel."""
+    asked = []
+    monkeypatch.setattr(row_enclosure, "right_rows", lambda *given: asked.append(given) or right_rows(*given))
+    x = np.random.default_rng(0).normal(size=(32, 32)).astype(np.float32)
+    for mask in (np.tri(32) > 0, x > 0, x > 9):
+        for op in (ogive.softmax, ogive.log_softmax, ogive.softmin, ogive.standardize, ogive.logsumexp):
+            with np.errstate(all="ignore"):
+                op(np.where(mask, x, np.float32(-np.inf)))
+    assert not asked

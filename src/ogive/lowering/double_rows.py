@@ -144,6 +144,8 @@ class DoubleRows(TestedRows):
 
     little, beside_zero = 2.0**-1074, 0.0
     beyond_range, keeps_powers = 2200.0, True
+    #: Rows have -inf for what is left out, and a result beside it may lie next to a tie.
+    decides_infinities = True
 
     def __init__(
         self,
@@ -209,17 +211,6 @@ class DoubleRows(TestedRows):
             inside = both(m.less_(least, size), m.less_(size, m.number(MODERATE[1])))
             undecided = either(undecided, m.not_(inside))
         return super().asked(undecided)
-
-    def _summed_difference(self, operand: Expression) -> Expression:
-        """NaN of NaN alone: rows have -inf for what is left out, and a result beside it may lie next to a tie."""
-        is_infinite = node(
-            ops.EQUAL,
-            (node(ops.ABSOLUTE, (operand,), None, operand.format), node(ops.CONSTANT, (), math.inf, operand.format)),
-            None,
-            Format.BIT,
-        )
-        zero = node(ops.CONSTANT, (), 0.0, operand.format)
-        return node(ops.SELECT, (is_infinite, zero, super()._summed_difference(operand)), None, operand.format)
 
     def _input(self, root: Expression) -> DoubleWord:
         number = super()._input(root)

@@ -17,7 +17,7 @@ from ogive.graph.expression import STORAGE, Expression, Format, node, rewritten,
 from ogive.lowering.cost import cost
 from ogive.lowering.fuse import later_of_steps
 from ogive.lowering.numerics.truths import either
-from ogive.lowering.program import MASK, Number, Program, Reduction, Stage
+from ogive.lowering.program import MASK, DecideRow, Number, Program, Reduction, Stage
 
 __all__ = ["fuse_rows"]
 
@@ -57,7 +57,8 @@ def fuse_rows(
                 lambda: _repair(inputs, row_inputs, steps, outputs, of_row=made.marks_rows),
             ),
         )
-    return replace(made, decide_row=partial(_decide, steps, outputs))
+    overflows = any(program.decide_row.overflows for program, _ in steps if program.decide_row is not None)
+    return replace(made, decide_row=DecideRow(partial(_decide, steps, outputs), overflows))
 
 
 def _repair(

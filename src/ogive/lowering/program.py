@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ogive.common.dtypes import ELEMENT_TYPES, ElementType
 from ogive.graph import operations as ops
@@ -35,13 +35,19 @@ MASK = ELEMENT_TYPES["uint8"]
 Number = float | int
 
 
-class DecideRow(Protocol):
-    """Computes the results of one row with as many bits as they take."""
+@dataclass(frozen=True)
+class DecideRow:
+    """What computes the results of one row with as many bits as they take."""
+
+    decide: Callable[[Sequence[Sequence[Number]], Sequence[float], Sequence[int] | None], tuple[Sequence[Number], ...]]
+    overflows: bool
+    """Whether finite operands make infinities on the way: of exp(x) beside an infinity of x another result is NaN then."""
 
     def __call__(
         self, rows: Sequence[Sequence[Number]], parameters: Sequence[float], wanted: Sequence[int] | None = None, /
     ) -> tuple[Sequence[Number], ...]:
         """The results for a row of each operand: those at the ``wanted`` positions, all by default."""
+        return self.decide(rows, parameters, wanted)
 
 
 class Summation(Enum):

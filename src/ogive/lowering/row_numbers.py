@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from ogive.graph import operations as ops
-from ogive.graph.elementary_functions import EXP
+from ogive.graph.elementary_functions import COSH, EXP, EXP2, EXPM1, POWER, SINH
 from ogive.graph.expression import (
     EXTREMES,
     REDUCTIONS,
@@ -56,6 +56,7 @@ __all__ = [
     "kept_of_largest",
     "multiple",
     "multiple_beside_extreme",
+    "overflows",
     "product_of_row",
     "reductions_by_stage",
     "replaced",
@@ -80,6 +81,9 @@ NEAR = {Format.F32: 256.0, Format.F64: 2048.0}
 EXPONENTIALS = Interval(0.0, 2.0)
 SUM_OF_EXPONENTIALS = Interval(0.5, 2.0**62)
 
+
+#: The functions that make infinities of numbers of any size.
+GROWING = frozenset({EXP, EXP2, EXPM1, SINH, COSH, POWER})
 
 #: Operations that leave exact numbers exact: they are only compared and chosen.
 CHOICES = frozenset(
@@ -168,6 +172,11 @@ def row_exponential(root: Expression) -> tuple[Expression, Expression] | None:
         return None
     x, largest = root.operands[0].operands
     return (x, largest) if largest.operation == ops.ROW_MAX and largest.operands[0] is x else None
+
+
+def overflows(roots: Sequence[Expression]) -> bool:
+    """Whether formulas make infinities of finite elements that lie in float64."""
+    return any(n.operation in GROWING and row_exponential(n) is None for n in walk(*roots))
 
 
 def summed_exponential(root: Expression) -> tuple[Expression, Expression] | None:

@@ -49,6 +49,7 @@ from ogive.lowering.row_numbers import (
     exponential,
     multiple,
     multiple_beside_extreme,
+    overflows,
     product_of_row,
     row_exponential,
     square_around_mean,
@@ -144,6 +145,8 @@ class TestedRows(RowLowering, TestedReals):
     beyond_range = 300.0
     #: Whether such products keep their powers of two apart.
     keeps_powers = False
+    #: Whether enclosures are asked in rows that have an infinity, too.
+    decides_infinities = False
 
     def __init__(
         self, arithmetic: Bounded, inputs: tuple[ElementType, ...], parameters: Format, *, reduces: bool = False
@@ -177,6 +180,7 @@ class TestedRows(RowLowering, TestedReals):
 
     def reduce(self, roots: Sequence[Expression], first_scratch: int) -> tuple[Stage, ...]:
         self.used = {operand for current in walk(*roots) for operand in current.operands}
+        self.decides_infinities = self.decides_infinities or overflows(roots)
         return super().reduce(roots, first_scratch)
 
     def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
@@ -255,10 +259,17 @@ class TestedRows(RowLowering, TestedReals):
 
     def _summed_difference(self, operand: Expression) -> Expression:
         """A number that is NaN for operands of which enclosures are not asked."""
-        return node(ops.SUBTRACT, (operand, operand), None, operand.format)
+        difference = node(ops.SUBTRACT, (operand, operand), None, operand.format)
+        if not self.decides_infinities:
+            return difference
+        size = node(ops.ABSOLUTE, (operand,), None, operand.format)
+        is_infinite = node(ops.EQUAL, (size, node(ops.CONSTANT, (), math.inf, operand.format)), None, Format.BIT)
+        return node(
+            ops.SELECT, (is_infinite, node(ops.CONSTANT, (), 0.0, operand.format), difference), None, operand.format
+        )
 
     def asked(self, undecided: Expression | None) -> Expression | None:
-        """Where enclosures are asked: not in rows with an infinity or NaN, which have none."""
+        """Where enclosures are asked: not in rows with NaN, and in rows with an infinity if formulas make others."""
         if undecided is None or self.differences is None:
             return undecided
         return both(undecided, self.rows.m.equal_(self._found(self.differences), self.rows.m.number(0.0)))

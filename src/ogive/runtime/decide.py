@@ -249,7 +249,8 @@ class RowDecider:
 
     The part that the row has in common is computed of all elements, the rest of those alone that are open.
 
-    Rows with NaN or an infinity, and rows without elements, keep the repair's results.
+    Rows with NaN, and rows without elements, keep the repair's results; rows with an infinity those that are not finite,
+    unless what is finite overflows on the way (`DecideRow.overflows`).
     """
 
     def __init__(
@@ -279,7 +280,7 @@ class RowDecider:
             for row, real, t in zip(operands, rows_of_floats, self.inputs, strict=True)
         ]
         is_wanted = np.frombuffer(mask, np.uint8) != 0
-        if not is_finite:  # results that are not finite are IEEE arithmetic's
+        if not (is_finite or decide.overflows):  # results that are not finite are IEEE arithmetic's
             for data, kind in zip(outputs, self.outputs, strict=True):
                 if kind.is_float:
                     is_wanted = is_wanted & np.isfinite(np.frombuffer(data, kind.numpy).astype(np.float64))
