@@ -16,6 +16,7 @@ INPUTS = {
         "laboratory/accuracy/misrounded.py",
         "golden/inputs.py",
         "golden/vectors.py",
+        "golden/requests.py",
         "golden/whole_rules.py",
     ),
     "golden/normal_rules.py",

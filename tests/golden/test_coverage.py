@@ -53,3 +53,10 @@ def test_integers_to_a_fractional_power_are_cut_off_and_saturate(kind):
     y = np.float32([0.5, 2.5, 1 / 3, 40, 40.5, -1, np.nan, np.nan, 3, 0.3, -1.5])
     assert spec.right([x, y]).tolist() == [1, 316, 0, most, most, most, 0, 1, -1, 1, 0]
     assert difference(spec)[:2] == (0.0, 0)
+
+
+@pytest.mark.parametrize("target", ["float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"])
+def test_casts_that_do_not_saturate(target):
+    """464 lies between 448 and 480 of float8e4m3fn, which has no 480: it is 448, whose last bit is even."""
+    spec = of_onnx("Cast", 19, {"T1": "tensor(float)", "T2": f"tensor({target})"}, {"saturate": 0})
+    assert difference(spec)[:2] == (0.0, 0)

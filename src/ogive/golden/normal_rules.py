@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ogive.golden.requests import Request, array_of
 from ogive.golden.specification import Call
-from ogive.golden.whole_rules import Request, array_of, rounded_to
+from ogive.golden.whole_rules import rounded_to
 from ogive.onnx.data_types import DATA_TYPES, DataType
 
 __all__ = ["NORMAL_ATTRIBUTES", "NORMAL_RULES", "TRAINING_RULES"]

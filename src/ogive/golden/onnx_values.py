@@ -13,8 +13,8 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from ogive.golden.requests import drawn
 from ogive.golden.specification import Call
-from ogive.golden.whole_rules import drawn
 from ogive.onnx.data_types import DATA_TYPES, DataType
 
 __all__ = ["container_calls", "element_of", "name_of_type", "proto_of_value", "tensor_of", "type_of"]
