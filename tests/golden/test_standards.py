@@ -96,6 +96,13 @@ def _array(path):
     return numpy_helper.to_array(onnx.load_tensor(str(path)))
 
 
+@pytest.mark.parametrize("operator", ["QuantizeLinear", "DequantizeLinear"])
+def test_one_scale_is_an_array(capsys, tmp_path, operator):
+    found = manifest(capsys, tmp_path, operator, "--standard", "onnx", "--type", "tensor(float8e5m2)")
+    assert found["cases"][0]["name"] == "one scale"
+    assert found["cases"][0]["shapes"][1:] == [[], []]
+
+
 def test_tables_have_no_calls(capsys, tmp_path):
     assert _status(["vectors", "TopK", "--standard", "onnx", "--format", "csv", "--output", str(tmp_path)]) == 2
     assert (

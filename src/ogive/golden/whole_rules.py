@@ -338,7 +338,7 @@ def _zero_points(kind: DataType) -> np.ndarray:
 
 def _per_column(o: Request, scale: np.ndarray, zero: np.ndarray) -> Iterator[tuple[str, Any, Any, Any]]:
     """The layouts: one scale, and one for each index of the second axis where the version has that."""
-    yield "one scale", scale[0].reshape(()), zero[0].reshape(()), lambda p: 0
+    yield "one scale", scale[:1].reshape(()), zero[:1].reshape(()), lambda p: 0
     if "axis" in o.attributes:
         yield "a scale a column", scale, zero, lambda p: p[1]
 
