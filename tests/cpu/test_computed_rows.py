@@ -221,7 +221,7 @@ BESIDE_INFINITIES = {
 @pytest.mark.parametrize("kind", ["bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("name", BESIDE_INFINITIES)
 def test_vast_elements_beside_infinities(name, kind):
-    """Of a row with an infinity, too, enclosures decide what overflows on the way."""
+    """Enclosures decide what overflows on the way in a row with an infinity, too."""
     formula, row, right = BESIDE_INFINITIES[name]
     with np.errstate(all="ignore"):
         found = ogive.row_operator(formula)(np.array([row]).astype(kind))[0].astype(np.float64)
@@ -230,7 +230,7 @@ def test_vast_elements_beside_infinities(name, kind):
 
 
 def test_masked_rows_are_not_asked_of_enclosures(monkeypatch):
-    """Of catalogue operators rows with infinities stay in the kernel."""
+    """Rows of catalogue operators with infinities stay in the kernel."""
     asked = []
     monkeypatch.setattr(row_enclosure, "right_rows", lambda *given: asked.append(given) or right_rows(*given))
     x = np.random.default_rng(0).normal(size=(32, 32)).astype(np.float32)

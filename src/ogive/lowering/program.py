@@ -37,7 +37,7 @@ Number = float | int
 
 @dataclass(frozen=True)
 class DecideRow:
-    """What computes the results of one row with as many bits as they take."""
+    """Function that computes the results of one row with as many bits as they take."""
 
     decide: Callable[[Sequence[Sequence[Number]], Sequence[float], Sequence[int] | None], tuple[Sequence[Number], ...]]
     overflows: bool
