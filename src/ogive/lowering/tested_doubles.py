@@ -107,7 +107,7 @@ class TestedDoubles(TestedReals, UntestedElements):
             if self._splits_operands:
                 value = m.select_(is_tiny, to_subnormal(m, number), value)
             elif not (reach is None and error.relative == 0) or self._has_factors(root):
-                doubt = either(doubt, is_tiny)  # it may have lost bits on the way
+                doubt = either(doubt, self._may_lose_bits(number, is_tiny))
         if reach is None and error.relative == 0:
             return value, doubt
         magnitude = m.abs_(number.high)
@@ -131,6 +131,22 @@ class TestedDoubles(TestedReals, UntestedElements):
             differ = except_where(differ, m.equal_(magnitude, m.number(math.inf)))
         undecided = either(except_where(differ, error.exactly if m.follows_exactness else None), doubt)
         return value, except_where(undecided, either(error.nan, self._nan_of_nan(root, value)))
+
+    def _may_lose_bits(self, number: DoubleWord, is_tiny: Expression) -> Expression:
+        """Where a tiny number with an exponent may have lost bits on the way.
+
+        Not where its size is less than 2**-1076: whatever it has lost, it is a zero of its sign.
+        """
+        m, sizes, exponent = self.m, number.mantissa, number.exponent
+        if exponent is None or not number.error.is_relative or number.error.relative > 0.25:
+            return is_tiny
+        if 0 < sizes.smallest_magnitude < sizes.largest_magnitude < 2.0**64:
+            lowest = math.floor(-1077 - math.log2(sizes.largest_magnitude))
+            highest = math.ceil(-1021 - math.log2(sizes.smallest_magnitude))
+            distance = m.sub_(exponent, m.number((lowest + highest) / 2))
+            return m.less_(m.abs_(distance), m.number((highest - lowest) / 2))
+        is_zero = both(m.less_(exponent, m.number(-1077.0 - 32)), m.less_(m.abs_(number.high), m.number(2.0**32)))
+        return except_where(is_tiny, is_zero)
 
     def _nan_of_nan(self, root: Expression, value: Expression) -> Expression | None:
         """Where a result is NaN, and so is an operand: arithmetic keeps it, which the last level does not ask either."""

@@ -226,7 +226,7 @@ class Bounded(Totals):
                 size, zero = self.abs_(result.high), self.number(0.0)
                 is_tiny = both(self.less_(size, self.number(self.small)), self.less_(zero, size))
                 doubt = either(doubt, is_tiny)
-            if result.exponent is None or self.is_own:
+            elif result.exponent is None:
                 static += self.lost
             else:
                 absolute = self._sum_of(absolute, self.number(self.lost))

@@ -171,7 +171,7 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
     lies = Interval(u_low, u_high)
     if error.absolute is None and 0 < error.static <= m.next_to_nothing:
         if not function.is_steep_at_zero and any(lies.within(i.low, i.high) for i, _ in function.conditions):
-            if m.of_doubles and m.is_long and function.underflows and result.exponent is not None:
+            if m.of_doubles and function.underflows and result.exponent is not None:
                 # No slope is more than STEEPEST times the value, which may be far below what the operand has lost.
                 relative += STEEPEST * error.static
             else:  # No slope there is more than the value and 2.
