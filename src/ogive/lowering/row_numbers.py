@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from ogive.graph import operations as ops
-from ogive.graph.elementary_functions import COSH, EXP, EXP2, EXPM1, POWER, SINH
+from ogive.graph.elementary_functions import COSH, EXP, EXP2, EXPM1, LOG, LOG2, LOG10, POWER, SINH
 from ogive.graph.expression import (
     EXTREMES,
     REDUCTIONS,
@@ -82,8 +82,8 @@ EXPONENTIALS = Interval(0.0, 2.0)
 SUM_OF_EXPONENTIALS = Interval(0.5, 2.0**62)
 
 
-#: The functions that make infinities of numbers of any size.
-GROWING = frozenset({EXP, EXP2, EXPM1, SINH, COSH, POWER})
+#: The functions that make infinities of finite numbers: of any size, or of what has underflowed.
+GROWING = frozenset({EXP, EXP2, EXPM1, SINH, COSH, POWER, LOG, LOG2, LOG10})
 
 #: Operations that leave exact numbers exact: they are only compared and chosen.
 CHOICES = frozenset(
@@ -175,7 +175,7 @@ def row_exponential(root: Expression) -> tuple[Expression, Expression] | None:
 
 
 def overflows(roots: Sequence[Expression]) -> bool:
-    """Whether formulas make infinities of finite elements that lie in float64."""
+    """Whether formulas make infinities of finite elements, by numbers that float64 does not hold."""
     return any(n.operation in GROWING and row_exponential(n) is None for n in walk(*roots))
 
 
