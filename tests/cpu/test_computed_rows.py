@@ -225,7 +225,22 @@ BESIDE_INFINITIES = {
         [-0.0, -0.0, math.nan],
     ),
     "sparsemax(sinh(x))": (lambda x: ogive.sparsemax(f.sinh(x)), [1.0, 1e25, -math.inf], [0, 1, 0]),
+    "softmax(relu(x)) / 3": (
+        lambda x: ogive.softmax(ogive.relu(x)) / 3,
+        [1.0, math.inf, -math.inf],
+        [math.nan, math.nan, math.nan],
+    ),
+    "row_product(1 / x)": (lambda x: f.row_product(1 / x), [-2.5, math.inf, 3.0], [-0.0, -0.0, -0.0]),
+    "1 / row_product(1 / x)": (lambda x: 1 / f.row_product(1 / x), [-2.5, math.inf, 3.0], [-math.inf] * 3),
+    "row_product(tanh(x) - 1)": (lambda x: f.row_product(f.tanh(x) - 1), [-2.0, math.inf], [-0.0, -0.0]),
 }
+
+
+def test_quotients_that_float64_does_not_hold_beside_an_infinity():
+    row = np.array([[-math.inf, -1e-160, 3e-316]])
+    with np.errstate(all="ignore"):
+        found = ogive.row_operator(lambda x: ogive.sparsemax(1 / x))(row)
+    np.testing.assert_array_equal(found, [[0.0, 0.0, 1.0]])
 
 
 @pytest.mark.parametrize("kind", ["bfloat16", "float32", "float64"])

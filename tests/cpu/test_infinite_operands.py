@@ -135,3 +135,13 @@ def test_a_zero_of_two_exponentials(kind: str) -> None:
     found = np.asarray(op(x, y)).astype(np.float64)
     assert not found.any()
     assert not np.signbit(found).any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_vast_angle_beside_an_infinity(kind: str) -> None:
+    """The sign of the sine is all that is left, and only the repair knows it."""
+    angles = [3.254051234036674e-30, 1e-25, 7e-20, 3e-12, 1.5e-5] if kind != "float16" else [1e-4, 3e-5, 7e-6]
+    y = [sign * angle for angle in angles for sign in (1, -1)]
+    for of_angle in (f.sin, f.cos, f.tan):
+        op = ogive.operator(lambda y, z: (y / z) * of_angle(1 / y) + 1)  # noqa: B023
+        assert differing(op, kind, y, [0.0] * len(y)) == []

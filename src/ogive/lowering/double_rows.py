@@ -312,7 +312,8 @@ class DoubleRows(TestedRows):
         # The exact number lies between zero and this one. Of an infinite element it is zero.
         absolute = m.select_(is_low, m.number(2.0), m.number(0.0))
         found = replace(found, error=replace(found.error, absolute=absolute))
-        is_zero = m.equal_(m.abs_(self.number(_element_of(root)).high), m.number(math.inf))
+        element = m.abs_(self.number(_element_of(root)).high)  # a finite distance may overflow, too
+        is_zero = both(m.equal_(distance.high, m.number(-math.inf)), m.equal_(element, m.number(math.inf)))
         nothing = Interval.point(0.0)
         zero = DoubleWord(m.number(0.0), None, found.exponent, nothing, nothing, error=EXACT)
         return m.select(is_zero, zero, found)

@@ -176,7 +176,14 @@ def row_exponential(root: Expression) -> tuple[Expression, Expression] | None:
 
 def overflows(roots: Sequence[Expression]) -> bool:
     """Whether formulas make infinities of finite elements, by numbers that float64 does not hold."""
-    return any(n.operation in GROWING and row_exponential(n) is None for n in walk(*roots))
+    return any(
+        (n.operation in GROWING and row_exponential(n) is None)
+        or (
+            n.operation is ops.DIVIDE
+            and any(leaf.operation is ops.INPUT for leaf in walk(n.operands[1], operands=within_row))
+        )
+        for n in walk(*roots)
+    )
 
 
 def summed_exponential(root: Expression) -> tuple[Expression, Expression] | None:

@@ -418,6 +418,8 @@ class TestedRows(RowLowering, TestedReals):
         errors = self.m.total(value)
         if errors is not None:
             product = self._with_parts(product, value.high, errors, are_words=False)
+        if product.high is not high:  # a zero that something is added to would lose its sign
+            product = replace(product, high=m.select_(m.equal_(high, m.number(0.0)), high, product.high))
         return self._times_power(product, found.exponent, most, is_used=is_used)
 
     def _times_power(self, product: DoubleWord, exponent: Expression, most: float, *, is_used: bool) -> DoubleWord:

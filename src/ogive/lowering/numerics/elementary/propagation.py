@@ -36,6 +36,9 @@ UNDERFLOW = 2.0**-980
 #: The exponential of a square of up to FAR_TAIL**2 magnifies the square's error, 2**-102 or less, as much.
 FAR_TAIL_ERROR = 2.0**-80
 
+#: Smaller errors of an angle leave its functions their sign, but where they are as small.
+SMALLEST_TURN = 2.0**-30
+
 #: How many times as steep as high functions are that underflow: tails of up to FAR_TAIL, by `_gauss_tail`.
 STEEPEST = 2.0**11
 
@@ -210,6 +213,10 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
             if slope is not None:
                 grown = m.mul_(grown, slope(m, u.high, value))
             grown = grown if far is None else m.select_(far, m.number(0.0), grown)
+            if function.name in ("cos", "sin", "tan") and not m.extended:
+                # Of a vast angle not even the sign is known, which is all that is left beside an infinity.
+                tells_nothing = both(m.less_(m.abs_(value), grown), m.less_(m.number(SMALLEST_TURN), grown))
+                doubt = either(doubt, tells_nothing)
             absolute = grown if absolute is None else m.add_(absolute, grown)
     # For functions that grow from f(0) = 0, with a slope of nearly 1 there.
     least = min(error.least, 1.0) / 2 if function.grows_as_operand and u.is_exact and error.is_exact else 0.0
