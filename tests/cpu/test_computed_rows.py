@@ -265,3 +265,11 @@ def test_masked_rows_are_not_asked_of_enclosures(monkeypatch):
             with np.errstate(all="ignore"):
                 op(np.where(mask, x, np.float32(-np.inf)))
     assert not asked
+
+
+def test_squares_of_computed_elements_that_float64_does_not_hold():
+    """Their sum was infinite, and what is divided by that is zero."""
+    rows = np.array([[1e160, 3.0, 2.0], [3e211, 2e301, -5.0]])
+    found = ogive.row_operator(lambda x: ogive.standardize(ogive.softplus(x)))(rows)
+    root, half = 2**0.5, 0.5**0.5
+    np.testing.assert_allclose(found, [[root, -half, -half], [-half, root, -half]], rtol=1e-15)

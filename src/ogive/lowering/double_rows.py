@@ -228,6 +228,15 @@ class DoubleRows(TestedRows):
             self.summed.add(root.operands[0])
         super()._reduce_to(root, is_kept=is_kept)
 
+    def _reduced(self, number: DoubleWord) -> DoubleWord:
+        """What becomes infinite by its power of two is in doubt: the bound of its mantissa says nothing of that."""
+        m, value = self.m, super()._reduced(number)
+        if number.exponent is None or m.is_own or m.is_bounded(number.interval):
+            return value
+        infinity = m.number(math.inf)
+        overflows = both(m.equal_(m.abs_(value.high), infinity), m.less_(m.abs_(number.high), infinity))
+        return m.doubted(value, overflows)
+
     def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
         """Both words: to compute exponentials again takes twice the time."""
         summed = root.operands[0]

@@ -216,7 +216,7 @@ class TestedRows(RowLowering, TestedReals):
             error = Bound(doubt=doubt, bits=53, least=1.0, largest=MOST_ELEMENTS)
             self.sums[root] = DoubleWord(self._found(number), error=error)
             return
-        value = self.m.unscaled(self.number(operand))
+        value = self._reduced(self.number(operand))
         if not value.error.is_known:
             raise UnboundedError
         if root.operation == ops.ROW_PRODUCT:
@@ -228,6 +228,10 @@ class TestedRows(RowLowering, TestedReals):
         else:
             self.sums[root] = self._sum(operand, value)
             self._look_at_weights(root, value)
+
+    def _reduced(self, number: DoubleWord) -> DoubleWord:
+        """A number of elements as it is reduced, with its power of two multiplied in."""
+        return self.m.unscaled(number)
 
     def _extreme_of_multiples(self, root: Expression, x: Expression, made: Callable[[Expression], Expression]) -> None:
         """The multiple of the largest or smallest number that elements are multiples of."""
