@@ -280,23 +280,22 @@ UNDERFLOWING: dict[str, tuple[Callable[[Any], Any], float]] = {
 }
 
 
+def repaired() -> int:
+    """The elements of float64 that have been repaired so far, of all operators: equal formulas share a kernel, and its name."""
+    return sum(row.repaired for row in ogive.runtime.statistics() if "float64" in row.types)
+
+
 @pytest.mark.parametrize("name", UNDERFLOWING)
 def test_what_underflows_is_not_repaired(name: str) -> None:
     """Beyond -745 every element was repaired, in 14 to 28 times the ordinary time."""
     formula, zero = UNDERFLOWING[name]
 
-    def underflowing(x: Any) -> Any:
-        return formula(x)
-
-    underflowing.__name__ = found_name = "underflowing_" + "".join(filter(str.isalnum, name))
-    op = ogive.operator(underflowing)
+    op, before = ogive.operator(lambda x: formula(x)), repaired()
     x = np.concatenate([np.linspace(-5000.0, -780.0, 4000), -np.geomspace(5000.0, 1e308, 96)])
     found = op(x)
     assert not found.any()
     assert (np.signbit(found) == np.signbit(zero)).all()
-    row = next(row for row in ogive.runtime.statistics() if row.operator == found_name)
-    assert row.elements == x.size
-    assert row.repaired <= x.size // 20  # what lies beside a tie before it is scaled
+    assert repaired() - before <= x.size // 20  # what lies beside a tie before it is scaled
 
 
 @pytest.mark.parametrize("first", [np.inf, -np.inf, np.nan])

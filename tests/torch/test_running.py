@@ -1,11 +1,12 @@
 """Running logarithms on tensors: bits of NumPy's, gradients, vmap and compile."""
 
 import pytest
-import torch
 
 import ogive
-import ogive.torch
 from ogive.errors import ArgumentError, UnsupportedError
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+pytest.importorskip("ogive.torch")
 
 
 @pytest.mark.matrix(share=16, pool="slow")
