@@ -1,5 +1,7 @@
 """Golden data of sequences and optional values: ONNX's files, run by ONNX's own runner, ONNX Runtime and Ogive."""
 
+import re
+
 import numpy as np
 import onnx
 import pytest
@@ -141,3 +143,26 @@ def test_the_command(capsys, tmp_path):
 def test_arrays_in():
     x = np.zeros(3)
     assert [a is x for a in arrays_in([x, x])] == [True, True]
+
+
+@pytest.mark.parametrize("batches", [0, 1])
+def test_gathering_with_and_without_batches(batches):
+    types = {"T": "tensor(float)", "tensor(int64)": "tensor(int64)"}
+    ((_, (x, index), (found,)),) = of_onnx("GatherND", 13, types, {"batch_dims": batches}).calls(0)
+    places = [(batch, *row) if batches else tuple(row) for batch, row in enumerate(index.tolist())]
+    np.testing.assert_array_equal(found, [x[place] for place in places])
+
+
+@pytest.mark.parametrize("mode", ["reflect", "edge"])
+def test_attributes_change_results(mode):
+    types = {"T": "tensor(float)"}
+    _, inputs, (found,) = next(iter(of_onnx("Pad", 13, types, {"mode": mode}).calls(0)))
+    top, left, bottom, right = inputs[1]
+    np.testing.assert_array_equal(found, np.pad(inputs[0], ((top, bottom), (left, right)), mode))
+
+
+def test_attributes_that_inputs_do_not_fit():
+    specification = of_onnx("Concat", 13, {"T": "tensor(float)"}, {"axis": 0})
+    words = "Concat: the inputs of its golden data have no result with the attributes {'axis': 0}; allowed: attributes that fit"
+    with pytest.raises(UnsupportedError, match=re.escape(words)):
+        list(specification.calls(0))

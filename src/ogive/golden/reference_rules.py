@@ -35,7 +35,7 @@ CALLS: dict[str, dict[str, tuple[Any, ...]]] = {
     "Gather": {"columns": ((3, 4), [[0, -1], [2, 2]])},
     "GatherElements": {"an axis": ((3, 3), [[1, -1, 0], [2, 0, 2]])},
     "GatherND": {"batches": ((2, 3, 4), [[2], [0]])},
-    "GatherND-11": {"rows": ((2, 3, 4), [[1, -1], [0, 2]])},
+    "GatherND without batches": {"rows": ((2, 3, 4), [[1, -1], [0, 2]])},
     "Identity": {f"shape {shape}": (shape,) for shape in ((2, 3), (0,), ())},
     "OneHot": {"four": ([0, 2, 1, 3], 4, (2,))},
     "OneHot-9": {"four": ([0, 2, 1, 3], [4], (2,))},
@@ -89,9 +89,9 @@ def _scattered(x: np.ndarray, index: np.ndarray, updates: np.ndarray, axis: int)
     return found
 
 
-def _of_table(o: Request) -> Iterator[Call]:
+def _of_table(o: Request, name: str = "") -> Iterator[Call]:
     """The calls of the table. Elements of one shape at one place are the same in all of them."""
-    name = f"{o.operator}-{o.version}"
+    name = name or f"{o.operator}-{o.version}"
     own = _OWN.get(name, _OWN.get(o.operator))
 
     @cache
@@ -102,6 +102,10 @@ def _of_table(o: Request) -> Iterator[Call]:
         given = enumerate(row[: len(o.inputs)])
         inputs = tuple(elements(i, x) if isinstance(x, tuple) else np.array(x, o.kind(i).numpy) for i, x in given)
         yield call, inputs, o.reference(*inputs) if own is None else tuple(x.copy() for x in own(o, *inputs))
+
+
+def _gather_nd(o: Request) -> Iterator[Call]:
+    return _of_table(o, "" if o.attributes.get("batch_dims") else "GatherND without batches")
 
 
 def _non_zero(o: Request) -> Iterator[Call]:
@@ -171,12 +175,13 @@ REFERENCE_ATTRIBUTES: dict[str, dict[str, Any]] = {
 
 #: Operator -> its calls.
 REFERENCE_RULES: dict[str, Callable[[Request], Iterator[Call]]] = {
-    **{name.partition("-")[0]: _of_table for name in CALLS},
+    **{name.partition("-")[0]: _of_table for name in CALLS if " " not in name},
     "ArgMax": _arg,
     "ArgMin": _arg,
     "BitCast": _bit_cast,
     "BitShift": _bit_shift,
     "Equal": _equal,
+    "GatherND": _gather_nd,
     "IsInf": _is_a,
     "IsNaN": _is_a,
     "NonZero": _non_zero,

@@ -62,7 +62,8 @@ def _element(kind: str) -> ElementType:
 def of_whole(operator: str, version: int, types: Mapping[str, str], attributes: Mapping[str, Any]) -> Specification:
     """The specification of a version of an operator of ONNX that computes whole arrays.
 
-    Raises UnsupportedError for operators that have no rule, and for types that no rule has, such as maps.
+    Raises UnsupportedError for operators that have no rule, and for types that no rule has, such as maps; and on the way, for
+    attributes that the inputs do not fit.
     """
     schema = schemas.schema_of(operator, version)
     if schema is None or operator not in _RULES:
@@ -104,7 +105,13 @@ def of_whole(operator: str, version: int, types: Mapping[str, str], attributes: 
     def calls(seed: int) -> Iterator[Call]:
         kinds = {name: DATA_TYPES[kind] for name, kind in zip(names, input_types, strict=True)}
         generator = np.random.default_rng(seed)
-        return _RULES[operator](Request(operator, version, kinds, DATA_TYPES[result], every, generator, reference))
+        request = Request(operator, version, kinds, DATA_TYPES[result], every, generator, reference)
+        try:
+            yield from _RULES[operator](request)
+        except (IndexError, ValueError) as error:
+            what = f"the inputs of its golden data have no result with the attributes {chosen}"
+            reason = f"The rule says: {error}"
+            raise UnsupportedError(message(operator, what, "attributes that fit their shapes", reason)) from error
 
     kernel = _made_when_called(lambda: _kernel_of(spec))
     return replace(spec, calls=partial(container_calls, result) if others else calls, bind=kernel)

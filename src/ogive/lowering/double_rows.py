@@ -229,7 +229,7 @@ class DoubleRows(TestedRows):
         super()._reduce_to(root, is_kept=is_kept)
 
     def _reduced(self, number: DoubleWord) -> DoubleWord:
-        """What becomes infinite by its power of two is in doubt: the bound of its mantissa says nothing of that."""
+        """A number that its power of two makes infinite is in doubt: the bound of its mantissa says nothing of that."""
         m, value = self.m, super()._reduced(number)
         if number.exponent is None or m.is_own or m.is_bounded(number.interval):
             return value

@@ -214,7 +214,7 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
                 grown = m.mul_(grown, slope(m, u.high, value))
             grown = grown if far is None else m.select_(far, m.number(0.0), grown)
             if function.name in ("cos", "sin", "tan") and not m.extended:
-                # Of a vast angle not even the sign is known, which is all that is left beside an infinity.
+                # The functions of a vast angle have no known sign, which is all that is left beside an infinity.
                 tells_nothing = both(m.less_(m.abs_(value), grown), m.less_(m.number(SMALLEST_TURN), grown))
                 doubt = either(doubt, tells_nothing)
             absolute = grown if absolute is None else m.add_(absolute, grown)
