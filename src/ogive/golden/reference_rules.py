@@ -34,8 +34,6 @@ CALLS: dict[str, dict[str, tuple[Any, ...]]] = {
     "Flatten": {"three axes": ((2, 3, 4),)},
     "Gather": {"columns": ((3, 4), [[0, -1], [2, 2]])},
     "GatherElements": {"an axis": ((3, 3), [[1, -1, 0], [2, 0, 2]])},
-    "GatherND": {"batches": ((2, 3, 4), [[2], [0]])},
-    "GatherND without batches": {"rows": ((2, 3, 4), [[1, -1], [0, 2]])},
     "Identity": {f"shape {shape}": (shape,) for shape in ((2, 3), (0,), ())},
     "OneHot": {"four": ([0, 2, 1, 3], 4, (2,))},
     "OneHot-9": {"four": ([0, 2, 1, 3], [4], (2,))},
@@ -89,9 +87,9 @@ def _scattered(x: np.ndarray, index: np.ndarray, updates: np.ndarray, axis: int)
     return found
 
 
-def _of_table(o: Request, name: str = "") -> Iterator[Call]:
+def _of_table(o: Request) -> Iterator[Call]:
     """The calls of the table. Elements of one shape at one place are the same in all of them."""
-    name = name or f"{o.operator}-{o.version}"
+    name = f"{o.operator}-{o.version}"
     own = _OWN.get(name, _OWN.get(o.operator))
 
     @cache
@@ -105,7 +103,9 @@ def _of_table(o: Request, name: str = "") -> Iterator[Call]:
 
 
 def _gather_nd(o: Request) -> Iterator[Call]:
-    return _of_table(o, "" if o.attributes.get("batch_dims") else "GatherND without batches")
+    name, places = ("batches", [[2], [0]]) if o.attributes.get("batch_dims") else ("rows", [[1, -1], [0, 2]])
+    x, index = o.data(2, 3, 4), np.array(places, np.int64)
+    yield name, (x, index), o.reference(x, index)
 
 
 def _non_zero(o: Request) -> Iterator[Call]:
@@ -175,7 +175,7 @@ REFERENCE_ATTRIBUTES: dict[str, dict[str, Any]] = {
 
 #: Operator -> its calls.
 REFERENCE_RULES: dict[str, Callable[[Request], Iterator[Call]]] = {
-    **{name.partition("-")[0]: _of_table for name in CALLS if " " not in name},
+    **{name.partition("-")[0]: _of_table for name in CALLS},
     "ArgMax": _arg,
     "ArgMin": _arg,
     "BitCast": _bit_cast,
