@@ -128,10 +128,10 @@ def _of_moderate(truth: Expression, asked: set[Expression]) -> bool | None:
     return None
 
 
-def _element_of(exponential: Expression) -> Expression:
-    """The element whose distance from the largest, or from the smallest, this is an exponential of."""
+def _element_and_extreme(exponential: Expression) -> tuple[Expression, Expression]:
+    """The element whose distance from the largest, or from the smallest, this is an exponential of, and that one."""
     a, b = exponential.operands[0].operands
-    return b if a.operation is ops.ROW_MIN else a
+    return (b, a) if a.operation is ops.ROW_MIN else (a, b)
 
 
 def _of_magnitude(n: Expression) -> Expression:
@@ -233,9 +233,7 @@ class DoubleRows(TestedRows):
         m, value = self.m, super()._reduced(number)
         if number.exponent is None or m.is_own or m.is_bounded(number.interval):
             return value
-        infinity = m.number(math.inf)
-        overflows = both(m.equal_(m.abs_(value.high), infinity), m.less_(m.abs_(number.high), infinity))
-        return m.doubted(value, overflows)
+        return m.doubted_by_power(value, number)
 
     def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
         """Both words: to compute exponentials again takes twice the time."""
@@ -318,11 +316,11 @@ class DoubleRows(TestedRows):
         if m.is_own:
             return m.unscaled(bounded(EXP)(m, clamped) if self.reduces else bounded_of_sums(m, clamped))
         found = bounded(EXP)(m, clamped)
-        # The exact number lies between zero and this one. Of an infinite element it is zero.
+        # The exact number lies between zero and this one. The exponential of an infinite element is zero.
         absolute = m.select_(is_low, m.number(2.0), m.number(0.0))
         found = replace(found, error=replace(found.error, absolute=absolute))
-        element = m.abs_(self.number(_element_of(root)).high)  # a finite distance may overflow, too
-        is_zero = both(m.equal_(distance.high, m.number(-math.inf)), m.equal_(element, m.number(math.inf)))
+        size = m.abs_(self.number(_element_and_extreme(root)[0]).high)  # a finite distance may overflow, too
+        is_zero = both(m.equal_(distance.high, m.number(-math.inf)), m.equal_(size, m.number(math.inf)))
         nothing = Interval.point(0.0)
         zero = DoubleWord(m.number(0.0), None, found.exponent, nothing, nothing, error=EXACT)
         return m.select(is_zero, zero, found)
@@ -336,8 +334,7 @@ class DoubleRows(TestedRows):
         """Whether this is an exponential of the distance from the largest element, or from the smallest."""
         if root.operation not in (EXP, EXPM1) or root.operands[0].operation is not ops.SUBTRACT:
             return False
-        element = _element_of(root)
-        found = next((n for n in root.operands[0].operands if n is not element), element)
+        element, found = _element_and_extreme(root)
         if found.operation not in EXTREMES or found.operands[0] is not element:
             return False
         number = self.number(element)

@@ -138,7 +138,8 @@ class TestedDoubles(TestedReals, UntestedElements):
         Not where its size is less than 2**-1076: whatever it has lost, it is a zero of its sign.
         """
         m, sizes, exponent = self.m, number.mantissa, number.exponent
-        if exponent is None or not number.error.is_relative or number.error.relative > 0.25:
+        assert exponent is not None
+        if not number.error.is_relative or number.error.relative > 0.25:
             return is_tiny
         if 0 < sizes.smallest_magnitude < sizes.largest_magnitude < 2.0**64:
             lowest = math.floor(-1077 - math.log2(sizes.largest_magnitude))

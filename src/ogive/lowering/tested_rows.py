@@ -403,9 +403,7 @@ class TestedRows(RowLowering, TestedReals):
         assert found.exponent is not None
         high, low = found.high, None
         if found.low is not None:
-            is_word = m.not_(m.equal_(found.low, m.number(0.0)))  # zero plus a zero would lose its sign
-            total, low = m.two_sum(high, m.select_(m.is_finite_(high), found.low, m.number(0.0)))
-            high = m.select_(is_word, total, high)
+            high, low = m.two_sum(high, m.select_(m.is_finite_(high), found.low, m.number(0.0)))
         each = PRODUCT_OF_TWO_WORDS if self.m.extended else PRODUCT_OF_ONE_WORD
         absolute = m.mul_(m.abs_(high), m.mul_(LENGTH, m.number(each)))
         if self.m.extended:
@@ -422,8 +420,9 @@ class TestedRows(RowLowering, TestedReals):
         errors = self.m.total(value)
         if errors is not None:
             product = self._with_parts(product, value.high, errors, are_words=False)
-        if product.high is not high:  # a zero that something is added to would lose its sign
-            product = replace(product, high=m.select_(m.equal_(high, m.number(0.0)), high, product.high))
+        if product.high is not found.high:  # a zero that something is added to would lose its sign
+            is_zero = m.equal_(found.high, m.number(0.0))
+            product = replace(product, high=m.select_(is_zero, found.high, product.high))
         return self._times_power(product, found.exponent, most, is_used=is_used)
 
     def _times_power(self, product: DoubleWord, exponent: Expression, most: float, *, is_used: bool) -> DoubleWord:

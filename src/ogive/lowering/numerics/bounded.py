@@ -812,11 +812,14 @@ class Bounded(Totals):
         if result is a or not a.error.is_known:
             return result
         if self.of_doubles and self.is_long and result.low is None and a.error.is_exact:
-            # One exact word loses nothing but by becoming infinite.
-            infinity = self.number(math.inf)
-            overflows = both(self.equal_(self.abs_(result.high), infinity), self.less_(self.abs_(a.high), infinity))
-            return self.doubted(result, overflows)
+            return self.doubted_by_power(result, a)  # one exact word loses nothing else
         return self._made(result, result.error, infinite=self.is_infinity(a))
+
+    def doubted_by_power(self, result: DoubleWord, a: DoubleWord) -> DoubleWord:
+        """A number times its power of two, in doubt where that makes it infinite."""
+        infinity = self.number(math.inf)
+        overflows = both(self.equal_(self.abs_(result.high), infinity), self.less_(self.abs_(a.high), infinity))
+        return self.doubted(result, overflows)
 
     def unscaled_result(self, a: DoubleWord) -> DoubleWord:
         """The number with its exponent multiplied in, infinite where float64 cannot hold it."""

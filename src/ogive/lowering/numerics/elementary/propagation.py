@@ -200,7 +200,8 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
         else:
             value = result.high
             slope = function.slope
-            multiple = m.multiples.get(u.high) if function.name in ("cos", "sin", "tan") else None
+            is_of_angle = function.name in ("cos", "sin", "tan")
+            multiple = m.multiples.get(u.high) if is_of_angle else None
             if multiple is not None and not multiple.is_whole:  # such angles are reduced exactly
                 change = m.select_(m.less_(m.number(NO_TURN), m.abs_(u.high)), m.number(0.0), change)
             if m.follows_exactness and error.exactly is not None:
@@ -213,7 +214,7 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
             if slope is not None:
                 grown = m.mul_(grown, slope(m, u.high, value))
             grown = grown if far is None else m.select_(far, m.number(0.0), grown)
-            if function.name in ("cos", "sin", "tan") and not m.extended:
+            if is_of_angle and not m.extended:
                 # The functions of a vast angle have no known sign, which is all that is left beside an infinity.
                 tells_nothing = both(m.less_(m.abs_(value), grown), m.less_(m.number(SMALLEST_TURN), grown))
                 doubt = either(doubt, tells_nothing)
