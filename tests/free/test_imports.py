@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "errors": set(),
     "common.records": set(),
     "common.dtypes": set(),
+    "common.array_shapes": set(),
     "common.forking": {"_native"},
     "common.contracts": set(),
     "common.conversion": set(),

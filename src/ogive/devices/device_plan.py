@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 
 from ogive.common import forking
+from ogive.common.array_shapes import broadcast_shapes
 from ogive.devices.kernels import Computing, Driver, Kernel, Placed, counted, kernel, movement, uploaded
 from ogive.engine.plan import Call, Output
 from ogive.errors import UnsupportedError, message
@@ -206,7 +207,7 @@ class DevicePlan:
             if any(place % operand.dtype.itemsize for place in (operand.start, *operand.strides)):
                 what = "an operand lies at no multiple of its elements' bytes"
                 raise UnsupportedError(message(self._node(call), what, "", "Compute it on the processor"))
-        shape = np.broadcast_shapes(*(o.shape for o in operands), *(output.shape for output in call.outputs))
+        shape = broadcast_shapes(*(o.shape for o in operands), *(output.shape for output in call.outputs))
         over_rows = call.kind == "rows"
         if over_rows:  # a row's one number is one number
             operands = [o.broadcast((*shape[:-1], o.shape[-1])) for o in operands]

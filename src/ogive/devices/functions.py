@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ogive.common.array_shapes import broadcast_shapes
 from ogive.common.conversion import converted
 from ogive.common.dtypes import ElementType, element_type_of
 from ogive.devices.device_plan import packed
@@ -57,7 +58,7 @@ class DeviceCall(ABC):
         self.signature = self._signature()
         shapes = [np.shape(tensor) if not isinstance(tensor, Placed) else tensor.shape for tensor in self.tensors]
         try:
-            self.shape = np.broadcast_shapes(*shapes)
+            self.shape = broadcast_shapes(*shapes)
         except ValueError:
             raise shapes_apart(self.subject, operator.tensors, shapes) from None
         self.order = tuple(range(len(self.shape)))

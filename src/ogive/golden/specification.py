@@ -17,6 +17,7 @@ from ogive.catalog import OPERATORS, load
 from ogive.catalog.aliases import ALIASES, by_name
 from ogive.catalog.other_names import advice
 from ogive.catalog.rounded_steps import ONCE, roundings_of, steps_of
+from ogive.common.array_shapes import broadcast_arrays
 from ogive.common.conversion import stored
 from ogive.common.dtypes import ELEMENT_TYPES, FLOAT_FORMATS, FLOATS_OF_8_BITS, ElementType, stored_type, stored_type_of
 from ogive.enclosures.enclosure import exact_value, right_result
@@ -129,7 +130,7 @@ class Specification:
 
     def expected(self, arrays: Sequence[np.ndarray], *, with_exact: bool = True) -> Expected:
         """The correctly rounded results and the exact values; without these where they are not wanted."""
-        arrays = np.broadcast_arrays(*arrays) if len(arrays) > 1 and not self.is_row_wise else list(arrays)
+        arrays = broadcast_arrays(*arrays) if len(arrays) > 1 and not self.is_row_wise else list(arrays)
         values: list[np.ndarray] = list(arrays)
         found = None
         for step in self.steps:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ogive.common.array_shapes import broadcast_arrays
 from ogive.common.conversion import converted
 from ogive.common.dtypes import ELEMENT_TYPES, ElementType, stored_type_of
 from ogive.errors import ArgumentError, DTypeError, ShapeError, message
@@ -52,7 +53,7 @@ def exact(operator: Operator | str, *inputs: Any, digits: int = 50, **parameters
         if spec.reduces:
             return np.array([row[0] for row in rows], object).reshape(x.shape[:-1])[()]
         return np.array(rows, object).reshape(x.shape)
-    together = np.broadcast_arrays(*arrays)
+    together = broadcast_arrays(*arrays)
     values = [
         spec.decimal([python_value(v) for v in each], digits) for each in zip(*map(np.ravel, together), strict=True)
     ]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ogive import formula as f
+from ogive.common.array_shapes import broadcast_shapes
 from ogive.common.conversion import converted
 from ogive.common.forking import cached_property
 from ogive.engine.computation import make_ufunc
@@ -221,7 +222,7 @@ class _Summing(Operator):
 
     def _together(self, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         try:
-            return np.broadcast_shapes(*shapes)
+            return broadcast_shapes(*shapes)
         except ValueError:
             raise shapes_apart(self.name, self.tensors, shapes) from None
 

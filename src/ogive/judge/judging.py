@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ogive.common.array_shapes import broadcast_arrays
 from ogive.common.dtypes import ElementType, stored_type_of
 from ogive.enclosures.near_zero import leading_of
 from ogive.golden.inputs import choose, every, from_ranks, ranks
@@ -232,7 +233,7 @@ def _called(
 
 def _given(subject: Subject, spec: Specification, found: Judgement, inputs: Sequence[np.ndarray]) -> Evidence:
     found.inputs = f"{inputs[0].size:,} given inputs"
-    arrays = tuple(np.broadcast_arrays(*inputs))
+    arrays = broadcast_arrays(*inputs)
     result, expected = subject.outcome(spec, arrays).result.reshape(-1), spec.expected(arrays)
     flat = [x.reshape(-1) for x in arrays]
     order = np.arange(result.size)

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ogive.common import forking
+from ogive.common.array_shapes import broadcast_arrays
 from ogive.common.dtypes import FLOATS_OF_8_BITS, ElementType
 from ogive.errors import ArgumentError, message, suggestion
 from ogive.golden.specification import Specification
@@ -372,7 +373,7 @@ class LibraryFunction:
 
     def outcome(self, arrays: Sequence[np.ndarray], mode: str = "") -> Outcome:
         """The results of a call. Raises Died for a call of which there are none."""
-        together = np.broadcast_arrays(*arrays)
+        together = broadcast_arrays(*arrays)
         shape = together[0].shape
         if not self.spec.is_row_wise:
             found = self._flat([x.reshape(-1) for x in together], together[0].size, mode)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ogive.common.array_shapes import broadcast_arrays
 from ogive.device_names import device_of
 from ogive.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError, message
 from ogive.golden.specification import Specification, find_operator
@@ -334,7 +335,7 @@ def of_program(command: str, specification: Specification, time_limit: float | N
         raise ArgumentError(message("ogive judge", "--exec is empty", "a command"))
 
     def compute(*arrays: np.ndarray) -> np.ndarray:
-        together = [np.ascontiguousarray(x) for x in np.broadcast_arrays(*arrays)]
+        together = [np.ascontiguousarray(x) for x in broadcast_arrays(*arrays)]
         data = b"".join(x.tobytes() for x in together)
         try:
             done = subprocess.run(words, input=data, capture_output=True, check=False, timeout=time_limit)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from ogive.common.array_shapes import broadcast_shapes
 from ogive.errors import ShapeError, message
 from ogive.onnx.node import OnnxNode
 
@@ -101,16 +102,11 @@ def rule_of(node: OnnxNode) -> Rule:
 
 def broadcast_shape(label: str, shapes: Sequence[Shape]) -> Shape:
     """The shape to which all of these broadcast."""
-    rank = max(map(len, shapes), default=0)
-    sizes = []
-    for axis in range(-rank, 0):
-        present = {shape[axis] for shape in shapes if len(shape) >= -axis}
-        different = present - {1}
-        if len(different) > 1:
-            what = f"its inputs have the shapes {_listed(shapes)}"
-            raise ShapeError(message(label, what, "equal sizes, or 1, from the last axis on"))
-        sizes.append(different.pop() if different else 1)
-    return tuple(sizes)
+    try:
+        return broadcast_shapes(*shapes)
+    except ValueError:
+        what = f"its inputs have the shapes {_listed(shapes)}"
+        raise ShapeError(message(label, what, "equal sizes, or 1, from the last axis on")) from None
 
 
 def _listed(shapes: Sequence[Shape]) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ogive.common.array_shapes import broadcast_shapes
 from ogive.common.dtypes import ElementType, element_type_of
 from ogive.errors import (
     ArgumentError,
@@ -144,11 +145,11 @@ def _check_where(op: Called, keywords: Mapping[str, Any], arrays: list[np.ndarra
         way_out = "Convert it first: where != 0"
         raise DTypeError(message(op.name, f"where has dtype {where.dtype}", "bool", way_out))
     try:
-        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+        shape = broadcast_shapes(*(array.shape for array in arrays))
     except ValueError:
         return  # said of the operands
     try:
-        np.broadcast_shapes(where.shape, shape)
+        broadcast_shapes(where.shape, shape)
     except ValueError:
         what = f"where has shape {where.shape}"
         raise ShapeError(message(op.name, what, f"shapes that broadcast together with {shape}")) from None
@@ -290,10 +291,10 @@ def _check_loop(op: Called, arrays: list[np.ndarray], keywords: Mapping[str, Any
 
 def _check_shapes(op: Called, arrays: list[np.ndarray], keywords: Mapping[str, Any]) -> None:
     try:
-        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+        shape = broadcast_shapes(*(array.shape for array in arrays))
     except ValueError:
         raise shapes_apart(op.name, op.tensors, (array.shape for array in arrays)) from None
-    shape = np.broadcast_shapes(shape, np.shape(keywords.get("where", True)))
+    shape = broadcast_shapes(shape, np.shape(keywords.get("where", True)))
     shape = op.result_shape(shape, keywords)
     for target in _targets(keywords.get("out")):
         if isinstance(target, np.ndarray) and target.shape != shape:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, overload
 import numpy as np
 
 from ogive import _native
+from ogive.common.array_shapes import broadcast_shapes
 from ogive.common.conversion import rounded_once
 from ogive.common.dtypes import FLOATS
 from ogive.common.forking import cached_property
@@ -246,7 +247,7 @@ class RowOperator(Operator):
         if not isinstance(out, np.ndarray):  # the ufunc refuses it, and says why
             return
         try:
-            shape = np.broadcast_shapes(*(array.shape for array in arrays))
+            shape = broadcast_shapes(*(array.shape for array in arrays))
         except ValueError:  # the ufunc refuses them, and says which
             return
         expected = self.result_shape(shape, {**keywords, "axis": axis})

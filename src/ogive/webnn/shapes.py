@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ogive.common.array_shapes import broadcast_shapes
 from ogive.engine.movement import LARGEST_RANK
 from ogive.errors import described
 from ogive.webnn.exceptions import refuse
@@ -65,7 +66,7 @@ def broadcast(subject: str, shapes: Iterable[Shape]) -> Shape:
     """The shape to which all of them broadcast in both directions."""
     given = list(shapes)
     try:
-        found = np.broadcast_shapes(*given)
+        found = broadcast_shapes(*given)
     except ValueError:
         shown = " and ".join(str(list(shape)) for shape in given)
         refuse(subject, f"its operands have the shapes {shown}", "equal sizes, or 1, from the last axis on")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ogive.common.array_shapes import broadcast_shapes
 from ogive.common.conversion import is_of_ml_dtypes
 from ogive.errors import ArgumentError, UnsupportedError, message, naming, needed
 from ogive.golden.specification import WholeSpecification, bits_of, python_value
@@ -92,7 +93,7 @@ def _write_csv(vectors: Vectors, folder: Path) -> list[Path]:
     """A table of the elements of the first case: decimal numbers that read back, and bits."""
     spec, case = vectors.specification, vectors.cases[0]
     rows = []
-    case_arrays = [np.broadcast_to(x, np.broadcast_shapes(*(a.shape for a in case.inputs))) for x in case.inputs]
+    case_arrays = [np.broadcast_to(x, broadcast_shapes(*(a.shape for a in case.inputs))) for x in case.inputs]
     columns = [*case_arrays, case.expected] if case.expected.shape == case_arrays[0].shape else case_arrays
     header = []
     for name in (*spec.tensors, "expected")[: len(columns)]:
@@ -117,7 +118,7 @@ def _write_c(vectors: Vectors, folder: Path) -> list[Path]:
     """A C header: the bits of the elements of the first case as arrays of unsigned integers."""
     spec, case = vectors.specification, vectors.cases[0]
     name = re.sub(r"\W", "_", vectors.name)
-    shape = np.broadcast_shapes(*(x.shape for x in case.inputs))
+    shape = broadcast_shapes(*(x.shape for x in case.inputs))
     lines = [
         f"/* {spec.title}: expected results, correctly rounded.",
         *(f"   {key} = {value}" for key, value in spec.parameters.items()),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ogive.catalog.standards import counterpart
+from ogive.common.array_shapes import broadcast_arrays
 from ogive.directml import data
 from ogive.directml.support import is_rowwise
 from ogive.errors import UnsupportedError, message, naming
@@ -30,7 +31,7 @@ def write(vectors: Vectors, folder: Path) -> list[Path]:
     written, resources, dispatchables, commands = [place / "model.json"], {}, {}, []
     cases = vectors.cases[:1] if not spec.is_row_wise else [c for c in vectors.cases if c.expected.ndim == 2]
     for number, case in enumerate(cases):
-        arrays = [np.ascontiguousarray(x) for x in np.broadcast_arrays(*case.inputs)]
+        arrays = [np.ascontiguousarray(x) for x in broadcast_arrays(*case.inputs)]
         shape = (1,) * (4 - arrays[0].ndim) + arrays[0].shape
         desc: dict[str, Any] = _attributes(spec, name)
         if is_rowwise(name) and "Axes" in {m.name for m in facts.members}:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ogive.common.array_shapes import broadcast_arrays, broadcast_shapes
 from ogive.common.conversion import converted
 from ogive.common.dtypes import ELEMENT_TYPES, FLOAT_FORMATS, ElementType
 from ogive.common.forking import cached_property
@@ -297,7 +298,7 @@ class BoundRules:
         comparison = self.less(a, b) if better is np.less else self.less(b, a)
         other = self.less(b, a) if better is np.less else self.less(a, b)
         unclear = comparison.unknown | np.logical_not(comparison.value | other.value)
-        x, y = np.broadcast_arrays(a.value, b.value)
+        x, y = broadcast_arrays(a.value, b.value)
         # Between zeros, equal numbers and NaN NumPy does not choose as is needed.
         is_zero = (x == 0) & (y == 0)
         value = np.where(comparison.value, x, np.where(other.value, y, np.where(better(x, y), x, y)))
@@ -558,7 +559,7 @@ def enclosed(
     order = list(walk(root))
     is_long = kind.bits > 32 or any(np.asarray(x).dtype.itemsize > 4 for x in inputs)
     dtype: Any = np.longdouble if is_long else np.float64
-    shape = np.broadcast_shapes(*(np.shape(x) for x in inputs))
+    shape = broadcast_shapes(*(np.shape(x) for x in inputs))
     nowhere = Enclosed(
         np.zeros(shape, kind.numpy), np.zeros(shape, bool), np.zeros(shape, dtype), np.full(shape, np.inf, dtype)
     )
