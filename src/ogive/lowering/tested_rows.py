@@ -362,7 +362,7 @@ class TestedRows(RowLowering, TestedReals):
             self.sums[root] = self._mirrored(root, found)
             alike = self._are_alike(root.operands[0], may_be)
             if alike is not None:
-                self.equals[root] = node(ops.AND, (may_be, alike), None, Format.BIT)
+                self.equals[root] = both(may_be, both(alike, rows.equal_(most, most)))  # none is NaN
 
         self.later.append(later)
 

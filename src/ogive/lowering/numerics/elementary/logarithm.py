@@ -70,7 +70,7 @@ def log(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     if m.of_doubles and x.exponent is not None:
         return _of_scaled(m, x, lambda f, f_low, k: _assemble(m, f, f_low, k, BITS_OF_SCALED))
     x = m.renormalised(m.unscaled(x))
-    return _with_special_cases(m, x, _assemble(m, *reduced(m, x)))
+    return _with_special_cases(m, x, _assemble(m, *_reduced_beside_nan(m, x)))
 
 
 def _of_scaled(
@@ -79,7 +79,7 @@ def _of_scaled(
     """A logarithm of a number with a power of two beside it, which is added to its own; infinite where that is vast."""
     assert x.exponent is not None
     number = m.renormalised(m.mantissa(x))
-    f, f_low, k = reduced(m, number)
+    f, f_low, k = _reduced_beside_nan(m, number)
     found = _with_special_cases(m, number, of_parts(f, f_low, m.add_(k, x.exponent)))
     vast, infinity, zero = m.number(FARTHEST / 2), m.number(math.inf), m.number(0.0)
     # A mantissa that is NaN or negative has the logarithm that it has, whatever stands beside it. It is zero of an infinite
@@ -109,7 +109,7 @@ def _to_base(m: Arithmetic, x: DoubleWord, per_log: Fraction, per_power_of_two: 
             m, x, lambda f, f_low, k: _parts_to_base(m, f, f_low, k, per_log, per_power_of_two, BITS_OF_SCALED)
         )
     x = m.renormalised(m.unscaled(x))
-    f, f_low, k = reduced(m, x)
+    f, f_low, k = _reduced_beside_nan(m, x)
     if not m.extended:
         of_rest = quotient(m, f, QUOTIENTS["LOG1P_QUOTIENT"][m.polynomials], m.mul_(f, m.number(m.rounded(per_log))))
         result = DoubleWord(m.fma_(k, m.number(m.rounded(per_power_of_two)), of_rest))
@@ -256,6 +256,12 @@ def reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, Expression | None
     return f, f_low, k
 
 
+def _reduced_beside_nan(m: Arithmetic, x: DoubleWord) -> tuple[Expression, Expression | None, Expression]:
+    """The same, with NaN for NaN, whose bits are those of some number otherwise. `_with_special_cases` sees to the others."""
+    f, f_low, k = reduced(m, x)
+    return (m.fma_(x.high, m.number(0.0), f) if _is_never_special(m, x) else f), f_low, k
+
+
 def _exponent(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
     """k, as an integer and as a number: the exponent of x / sqrt(1/2)."""
     return _exponent_of_bits(m, _subtract(m.bits_(x), m.whole(ROOT_HALF)))
@@ -275,10 +281,15 @@ def _exponent_of_bits(m: Arithmetic, bits: Expression) -> tuple[Expression, Expr
     return k, m.sub_(m.from_bits_(shifted), magic)
 
 
+def _is_never_special(m: Arithmetic, x: DoubleWord) -> bool:
+    """Whether this is a positive normal number, or NaN, which passes through."""
+    return x.interval.within(m.smallest_normal, m.largest)
+
+
 def _with_special_cases(m: Arithmetic, x: DoubleWord, result: DoubleWord) -> DoubleWord:
     """The logarithm of x, given what arithmetic made of it: right for positive finite numbers."""
     interval, zero = x.interval.map(_log), m.number(0.0)
-    if x.interval.within(m.smallest_normal, m.largest):  # a positive number, or NaN, which passes through
+    if _is_never_special(m, x):
         return replace(result, interval=interval)
     infinity = m.number(math.inf)
     ordinary = _is_ordinary(m, x.high)

@@ -1,0 +1,117 @@
+"""NaN in formulas whose numbers are known to be bounded: a kernel that leaves out special cases must keep it.
+
+``log(2 + sin(x))`` needs no case for negative numbers or infinities. The bits of NaN are still no exponent.
+"""
+
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import ogive
+from ogive import formula as f
+
+KINDS = {"float32": np.float32, "float64": np.float64, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
+
+FUNCTIONS = (
+    *(
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+    ),
+    *(
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "cbrt",
+        "square_root",
+        "erf",
+        "erfc",
+        "erfinv",
+        "logistic",
+        "normal_tail",
+        "ndtr",
+    ),
+    *("floor", "ceil", "round_even", "truncate", "absolute", "sinc"),
+)
+
+BOUNDED = {
+    "2 + sin": lambda x: 2 + f.sin(x),
+    "sin / 2": lambda x: f.sin(x) / 2,
+    "1/2 + sigmoid": lambda x: ogive.sigmoid(x) + 0.5,
+    "1 + x**2": lambda x: x * x + 1,
+    "exp of -abs": lambda x: f.exp(-f.absolute(x)),
+}
+
+ROWS = {
+    "beside the largest": lambda x: f.exp(x - f.row_max(x)) + 0.5,
+    "sum of exponentials": lambda x: f.row_sum(f.exp(x - f.row_max(x))),
+    "mean of sigmoid": lambda x: f.row_sum(ogive.sigmoid(x)) / f.row_count(x),
+    "squares": lambda x: f.square_root(f.row_sum(x * x) + 1),
+}
+
+
+def calls(op, kind):
+    """The operator of each contract."""
+    return (op,) if kind == "float64" else (op, op.fast)
+
+
+@pytest.mark.matrix("function", share=4)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("inner", BOUNDED)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_functions_of_bounded_numbers(function, inner, kind):
+    op = ogive.operator(lambda x: getattr(f, function)(BOUNDED[inner](x)))
+    x = np.array([math.nan, 0.5], KINDS[kind])
+    for call in calls(op, kind):
+        found = call(x).astype(np.float64)
+        assert np.isnan(found).tolist() == [True, bool(np.isnan(op(x[1:]).astype(np.float64))[0])]
+
+
+@pytest.mark.matrix("function", share=4)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("inner", ROWS)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_functions_of_bounded_numbers_of_rows(function, inner, kind):
+    op = ogive.row_operator(lambda x: getattr(f, function)(ROWS[inner](x)))
+    for row in ([math.nan, 0.5, 1], [0.5, math.nan, -math.inf], [math.nan] * 3):
+        for call in calls(op, kind):
+            assert np.isnan(call(np.array(row, KINDS[kind])).astype(np.float64)).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("row", [[-math.inf] * 3, [math.inf, 1, 2], [math.nan, 1, -math.inf]])
+def test_the_logarithm_of_a_sum_that_is_nan(row, kind):
+    """It was -709 or 710: the exponent of NaN."""
+
+    @ogive.row_operator(reduces=True)
+    def spelled(x):
+        largest = f.row_max(x)
+        return largest + f.log(f.row_sum(f.exp(x - largest)))
+
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(spelled(np.array(row, KINDS[kind])).astype(np.float64))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("extreme", [f.row_max, f.row_min])
+def test_computed_elements_beside_an_extreme_that_is_nan(extreme, kind):
+    """The one number of the row was taken for the extreme, and its exponential was 1."""
+    op = ogive.row_operator(lambda x, y: f.exp(x * y + x - extreme(x * y + x)))
+    x, y = (np.array(row, KINDS[kind]) for row in ([math.nan, -0.1, -0.5, math.nan], [-2.5, math.nan, 3.5, math.nan]))
+    for call in calls(op, kind):
+        assert np.isnan(call(x, y).astype(np.float64)).all()
