@@ -24,18 +24,6 @@ def _mean(x: Term) -> Term:
     return f.row_sum(x) / formula_node(ops.ROW_COUNT, x)
 
 
-def _largest(x: Term) -> Term:
-    largest = f.row_max(x)
-    sign = f.row_max(f.where(f.equal(x, 0), f.copy_sign(1, x), -1))
-    return f.where(f.equal(largest, 0), f.copy_sign(0, sign), largest)
-
-
-def _smallest(x: Term) -> Term:
-    smallest = f.row_min(x)
-    sign = f.row_min(f.where(f.equal(x, 0), f.copy_sign(1, x), 1))
-    return f.where(f.equal(smallest, 0), f.copy_sign(0, sign), smallest)
-
-
 def _norm(x: Term) -> Term:
     return f.square_root(f.row_sum(x * x))
 
@@ -59,8 +47,8 @@ REDUCTIONS: dict[str, Callable[[Term], Term]] = {
     "sum": f.row_sum,
     "mean": _mean,
     "product": f.row_product,
-    "max": _largest,
-    "min": _smallest,
+    "max": f.row_max,
+    "min": f.row_min,
     "l1": lambda x: f.row_sum(f.absolute(x)),
     "l2": _norm,
     "sum_square": lambda x: f.row_sum(x * x),

@@ -569,8 +569,18 @@ INTEGER_POWER = Operation("integer_power", 2, in_formulas=is_number, is_of_integ
 # of its row for which a condition holds. The number of a row's elements; the position of the first element for which a
 # condition holds, infinity if there is none
 
-ROW_MAX = Operation("row_max", 1, in_formulas=is_number, doc="The largest element of the row; NaN if there is one.")
-ROW_MIN = Operation("row_min", 1, in_formulas=is_number, doc="The smallest element of the row; NaN if there is one.")
+ROW_MAX = Operation(
+    "row_max",
+    1,
+    in_formulas=is_number,
+    doc="The largest element of the row; NaN if there is one. +0 is larger than -0.",
+)
+ROW_MIN = Operation(
+    "row_min",
+    1,
+    in_formulas=is_number,
+    doc="The smallest element of the row; NaN if there is one. -0 is smaller than +0.",
+)
 ROW_SUM = Operation(
     "row_sum",
     1,

@@ -33,6 +33,7 @@ from ogive.lowering.numerics.precisions import (
 )
 from ogive.lowering.numerics.truths import both, either, nowhere
 from ogive.lowering.program import MASK, DecideRow, Level, Number, Program
+from ogive.lowering.row_extremes import with_signs_of_extremes
 from ogive.lowering.row_lowering import has_room
 from ogive.lowering.row_numbers import CHOICES, LENGTH, overflows
 from ogive.lowering.tested import SLACK_OF_RUNNING, agree, differ
@@ -69,7 +70,7 @@ def rows_with_test(
     """The program of the first level for formulas over rows; None where none is needed or no bound is known."""
     if needs_no_bounds(roots):
         return None
-    rows = _Levels(as_computed(roots), tuple(inputs), tuple(outputs), parameter_count, reduces)
+    rows = _Levels(as_computed(with_signs_of_extremes(roots)), tuple(inputs), tuple(outputs), parameter_count, reduces)
     made = rows.first()
     if made is None or made.undecided is None:
         return made
@@ -170,7 +171,7 @@ def words_of_rows(root: Expression, inputs: Sequence[ElementType]) -> Program:
     """
     rows = DoubleRows(Bounded(CORRECTED_ROWS_OF_DOUBLES), tuple(inputs), reduces=True)
     outputs = (ELEMENT_TYPES["float64"],) * 3
-    roots, first = as_computed([root]), len(inputs) + len(outputs)
+    roots, first = as_computed(with_signs_of_extremes([root])), len(inputs) + len(outputs)
     stages, m = rows.reduce(roots, first), rows.m
     number = m.renormalised(m.unscaled(rows.number(roots[0])))
     bound, doubt = m.total(number), number.error.doubt

@@ -43,6 +43,7 @@ from ogive.lowering.integers import (
 from ogive.lowering.numerics.double_word import Arithmetic
 from ogive.lowering.numerics.elementary.function_row import known_in_pairs
 from ogive.lowering.program import MASK, Program, Source
+from ogive.lowering.row_extremes import with_signs_of_extremes
 from ogive.lowering.single_precision import in_single_precision
 from ogive.lowering.untested_elements import untested, with_short_products
 from ogive.lowering.untested_rows import UntestedRows, untested_rows
@@ -95,8 +96,9 @@ def lower(
     is_fast = accuracy == "fast" and not any(t.name == "float64" for t in types)  # which both contracts have alike
     tested = rows_with_test(roots, inputs, outputs, parameter_count, reduces=reduces)
     has_rows = reduces or not {n.operation for n in walk(*roots)}.isdisjoint(ROW_NUMBERS)
+    plain = with_slopes(with_signs_of_extremes(roots)) if has_rows else ()
     if is_fast and has_rows:
-        return fast_rows(with_slopes(roots), inputs, outputs, parameter_count, reduces=reduces, exact=tested)
+        return fast_rows(plain, inputs, outputs, parameter_count, reduces=reduces, exact=tested)
     if tested is not None:
         return tested
     if not has_rows:
@@ -110,7 +112,7 @@ def lower(
 
     def made_for(results: Sequence[ElementType]) -> Program:
         rows = UntestedRows(arithmetic, tuple(inputs))
-        return untested_rows(rows, with_slopes(roots), results, parameter_count, reduces=reduces)
+        return untested_rows(rows, plain, results, parameter_count, reduces=reduces)
 
     made = made_for(outputs)
     if not needs_no_bounds(roots):

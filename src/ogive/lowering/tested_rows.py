@@ -210,6 +210,12 @@ class TestedRows(RowLowering, TestedReals):
         if parts is not None:
             self._extreme_of_multiples(root, *parts)
             return
+        if (
+            root.operation in EXTREMES
+            and operand.operation == ops.COPY_SIGN
+            and self._extreme_of_signs(root, *operand.operands)
+        ):
+            return
         if root.operation in (ops.ROW_FIRST, ops.ROW_INDEX):
             truth = self.truth(operand)
             number, doubt = self._new("row_first", truth), self._any(self.m.doubt_of(truth))
@@ -246,6 +252,23 @@ class TestedRows(RowLowering, TestedReals):
             finish()
         else:
             self.later.append(finish)
+
+    def _extreme_of_signs(self, root: Expression, size: Expression, signed: Expression) -> bool:
+        """Make the largest or smallest of 1 and -1, with the signs of exact numbers, if it is one: by their bits, as integers."""
+        value = self.number(signed)
+        if size is not lift(1) or value.low is not None or not value.error.is_exact:
+            return False
+        rows, single = self.rows.m, self.m.single_of(value.high)
+        word = value.high if single is None else single
+        bits = node(ops.BITCAST, (word,), None, Format.I32 if word.format is Format.F32 else Format.I64)
+        kind = "whole_max" if root.operation == ops.ROW_MAX else "whole_min"
+        found = node(ops.BITCAST, (self._found(self._new(kind, bits)),), None, Format.I64)
+        is_negative = rows.less_(in_format(found, Format.F64), rows.number(0.0))
+        sign = rows.select_(is_negative, rows.number(-1.0), rows.number(1.0))
+        self.sums[root] = DoubleWord(
+            sign, interval=Interval(-1.0, 1.0), error=replace(EXACT, bits=1, least=1.0, largest=1.0)
+        )
+        return True
 
     def _look_for_infinities(self) -> None:
         """Add up ``x - x`` of all operands: that is NaN of NaN and of infinities."""
