@@ -115,3 +115,13 @@ def test_computed_elements_beside_an_extreme_that_is_nan(extreme, kind):
     x, y = (np.array(row, KINDS[kind]) for row in ([math.nan, -0.1, -0.5, math.nan], [-2.5, math.nan, 3.5, math.nan]))
     for call in calls(op, kind):
         assert np.isnan(call(x, y).astype(np.float64)).all()
+
+
+@pytest.mark.parametrize("scale", [math.nan, math.inf, 1.0])
+def test_other_elements_beside_a_scale_that_is_no_number(scale):
+    """An element that bounds leave open was not computed again where a scale of another element was NaN."""
+    x = np.array([100.0, -1e300, 1e-8, 0.5, 2.8870811170966584, -1e-30, 1e300, -0.09427019369295675])
+    scales = np.array([3.341036462024217, scale, -100.0, -0.3, -6.746292758376503, -3.632146833424769, 0.0, 0.0])
+    found = ogive.rms_normalization(x, scales, epsilon=0.5)
+    assert found[2] == -2e-306
+    assert np.isnan(found[1]) == np.isnan(scale)

@@ -16,7 +16,7 @@ from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.fuse import fuse
-from ogive.lowering.program import MASK, Level, Program, Reduction, Stage
+from ogive.lowering.program import MASK, DecideRow, Level, Program, Reduction, Stage
 from ogive.runtime import kernels
 from ogive.runtime.decide import Decider, Few
 from ogive.runtime.kernels import make_ufunc
@@ -234,7 +234,11 @@ def row_chain(*, keeps: bool = False) -> Program:
     def decide(rows, parameters, wanted=None):
         return ([x * float(FACTORS[3]) for x in rows[0]],)
 
-    ends = {"later": (Level(lambda: repair, has_mask=True),), "decide_row": decide, "is_tested": True}
+    ends = {
+        "later": (Level(lambda: repair, has_mask=True),),
+        "decide_row": DecideRow(decide, False, frozenset({0})),
+        "is_tested": True,
+    }
     retry = Program((SINGLE,), (SINGLE,), (again,), (stage,), undecided=still, **ends)
     first = replace(stage, kept=((2, x),)) if keeps else stage
     scratch = (Format.F32,) if keeps else ()

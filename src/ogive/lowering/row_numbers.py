@@ -58,6 +58,7 @@ __all__ = [
     "multiple_beside_extreme",
     "overflows",
     "product_of_row",
+    "reduced_operands",
     "reductions_by_stage",
     "replaced",
     "rest_of_largest",
@@ -184,6 +185,12 @@ def overflows(roots: Sequence[Expression]) -> bool:
         )
         for n in walk(*roots)
     )
+
+
+def reduced_operands(roots: Sequence[Expression]) -> frozenset[int]:
+    """The operands that numbers of the row are made of."""
+    numbers = (n for n in walk(*roots) if n.operation in ROW_NUMBERS)
+    return frozenset(n.attribute for n in walk(*numbers) if n.operation == ops.INPUT)
 
 
 def summed_exponential(root: Expression) -> tuple[Expression, Expression] | None:

@@ -9,7 +9,7 @@ inexact numbers of one sign it is next to nothing beside the sum. Errors of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
@@ -51,6 +51,7 @@ from ogive.lowering.row_numbers import (
     multiple_beside_extreme,
     overflows,
     product_of_row,
+    reduced_operands,
     row_exponential,
     square_around_mean,
     threshold_of_row,
@@ -170,7 +171,9 @@ class TestedRows(RowLowering, TestedReals):
         self.sums_of_bounds: dict[Expression, Expression] = {}
         """The summed term of a bound -> its sum."""
         self.differences: int | None = None
-        """The reduction that is zero if all operands of a row are finite, and NaN if not."""
+        """The reduction that is zero if all operands that a row is reduced of are finite, and NaN if not."""
+        self.reduced: frozenset[int] = frozenset()
+        """The operands that reductions are of."""
 
     @property
     def of_rows(self) -> TestedRows:
@@ -181,6 +184,7 @@ class TestedRows(RowLowering, TestedReals):
     def reduce(self, roots: Sequence[Expression], first_scratch: int) -> tuple[Stage, ...]:
         self.used = {operand for current in walk(*roots) for operand in current.operands}
         self.decides_infinities = self.decides_infinities or overflows(roots)
+        self.reduced = reduced_operands(roots)
         return super().reduce(roots, first_scratch)
 
     def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
@@ -271,18 +275,20 @@ class TestedRows(RowLowering, TestedReals):
         return True
 
     def _look_for_infinities(self) -> None:
-        """Add up ``x - x`` of all operands: that is NaN of NaN and of infinities."""
-        terms = []
-        for number, kind in enumerate(self.inputs):
-            if kind.is_float:
-                leaf = stored_operand(node(ops.INPUT, (), number, Format.NUMBER), self.inputs)
-                own = leaf if leaf.format.bits >= 32 else in_format(leaf, Format.F32)
-                terms.append(self._summed_difference(own))
+        """Add up ``x - x`` of the operands that rows are reduced of: that is NaN of NaN and of infinities."""
+        terms = [self._summed_difference(leaf) for number, leaf in self._floats() if number in self.reduced]
         if terms:
             longest = max((term.format for term in terms), key=lambda form: form.bits)
             terms = [in_format(t, longest) for t in terms]
             total = reduce(lambda a, b: node(ops.ADD, (a, b), None, longest), terms)
             self.differences = self._new("row_sum", total, Summation.ROUGH)
+
+    def _floats(self) -> Iterator[tuple[int, Expression]]:
+        """The operands of floating-point types, as float32 or float64."""
+        for number, kind in enumerate(self.inputs):
+            if kind.is_float:
+                leaf = stored_operand(node(ops.INPUT, (), number, Format.NUMBER), self.inputs)
+                yield number, leaf if leaf.format.bits >= 32 else in_format(leaf, Format.F32)
 
     def _summed_difference(self, operand: Expression) -> Expression:
         """A number that is NaN for operands of which enclosures are not asked."""
@@ -296,10 +302,16 @@ class TestedRows(RowLowering, TestedReals):
         )
 
     def asked(self, undecided: Expression | None) -> Expression | None:
-        """Where enclosures are asked: not in rows with NaN, and in rows with an infinity if formulas make others."""
+        """Where enclosures are asked: not in rows with NaN, and in rows with an infinity if formulas make others.
+
+        Of operands that no row is reduced of, an element that is NaN is not asked of; the others are.
+        """
         if undecided is None or self.differences is None:
             return undecided
-        return both(undecided, self.rows.m.equal_(self._found(self.differences), self.rows.m.number(0.0)))
+        m, rows = self.m, self.rows.m
+        undecided = both(undecided, rows.equal_(self._found(self.differences), rows.number(0.0)))
+        kept = [m.equal_(leaf, leaf) for number, leaf in self._floats() if number not in self.reduced]
+        return reduce(both, kept, undecided)
 
     def _extreme(self, root: Expression, value: DoubleWord) -> None:
         """The largest or smallest of numbers. A function that is 1-Lipschitz is wrong by no more than what is chosen among."""

@@ -249,8 +249,8 @@ class RowDecider:
 
     The part that the row has in common is computed of all elements, the rest of those alone that are open.
 
-    Rows with NaN, and rows without elements, keep the repair's results; rows with an infinity those that are not finite,
-    unless what is finite overflows on the way (`DecideRow.overflows`).
+    Rows that are reduced of NaN, and rows without elements, keep the repair's results; rows with an infinity those that are not
+    finite, unless what is finite overflows on the way (`DecideRow.overflows`).
     """
 
     def __init__(
@@ -266,15 +266,17 @@ class RowDecider:
         operands = [np.frombuffer(data, t.numpy) for data, t in zip(inputs, self.inputs, strict=True)]
         with np.errstate(all="ignore"):
             rows_of_floats = [row.astype(np.float64) for row in operands]
-        has_nan = any(np.isnan(row).any() for row in rows_of_floats)
-        if has_nan or np.isnan(parameters).any() or not all(row.size for row in operands):
+        if np.isnan(parameters).any() or not all(row.size for row in operands):
             return tuple(outputs)
-        is_finite = all(np.isfinite(row).all() for row in rows_of_floats)
         key = tuple(inputs), parameters
         if key in self.known:
             return self.known[key]
         decide = self.make_decide()
         assert decide is not None
+        reduced = [rows_of_floats[number] for number in decide.reduced]
+        if any(np.isnan(row).any() for row in reduced):
+            return tuple(outputs)
+        is_finite = all(np.isfinite(row).all() for row in reduced)
         rows = [
             (real if t.is_float else row).tolist()
             for row, real, t in zip(operands, rows_of_floats, self.inputs, strict=True)
