@@ -23,7 +23,7 @@ from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.rounded_results import to_subnormal
 from ogive.lowering.numerics.truths import both, either, except_where, nowhere
 from ogive.lowering.tested import ROUNDED_TWICE, TestedReals, has_rule
-from ogive.lowering.untested_elements import UntestedElements
+from ogive.lowering.untested_elements import UntestedElements, is_sum
 
 __all__ = ["TestedDoubles", "beside_zero"]
 
@@ -32,6 +32,12 @@ LINEAR = 2.0**-110
 
 #: The second word of a number that is no smaller is good to 2**-68 of the number.
 SMALL = 2.0**-1005
+
+#: The eighth power of a number that is no smaller does not underflow.
+TINY = 2.0**-128
+
+#: The operations whose results have the size of an operand.
+KEEPING_SIZE = frozenset({ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN, functions.LARGER, functions.SMALLER})
 
 #: Up to which power of two a constant is multiplied as it is.
 MODERATE_POWER = 64
@@ -60,22 +66,46 @@ class TestedDoubles(TestedReals, UntestedElements):
             some = either(*(m.equal_(self.number(n).high, m.number(0.0)) for n in self._operands(root)))
             if self._has_factors(root) and some is not None:  # a product with a tiny number may be zero on the way
                 is_zero = both(is_zero, some)
+            is_zero = except_where(is_zero, self._has_tiny_operand(root))
             is_small = except_where(m.less_(size, m.number(self.small)), is_zero)
             undecided = either(undecided, is_small)
         return value, undecided
 
+    def _has_tiny_operand(self, root: Expression) -> Expression | None:
+        """Whether the operand of a product is not zero, but so small that powers of it underflow."""
+        if all(n.operation not in (ops.MULTIPLY, ops.DIVIDE) for n in walk(root, operands=self._of_same_size)):
+            return None
+        m, tiny = self.m, []
+        for operand in dict.fromkeys(self._operands(root)):
+            size = m.abs_(self.number(operand).high)
+            tiny.append(both(m.less_(m.number(0.0), size), m.less_(size, m.number(TINY))))
+        return either(*tiny)
+
+    def _of_same_size(self, root: Expression) -> Sequence[Expression]:
+        """The operands of which a number has the size."""
+        return root.operands if root.operation in KEEPING_SIZE else self._chosen_among(root)
+
     def _condition(self, root: Expression) -> Expression:
         """Between a number and a constant the rounded numbers choose, which is shorter."""
-        chosen = self._choice_after_rounding(root)
+        chosen = self._choice_after_rounding(root) if self._is_beside_constant(root) else None
         return super()._condition(root) if chosen is None else chosen
 
     def _doubt_of_choice(self, root: Expression, condition: Expression) -> Expression | None:
         """The larger one of a number and a constant that nearly agree is right to float64, whichever: only doubts count."""
-        constants = [n.attribute for n in root.operands[1:] if n.operation is ops.CONSTANT]
-        if not is_extreme(root) or not constants or float(constants[0]) != constants[0]:
+        if not self._is_beside_constant(root):
             return super()._doubt_of_choice(root, condition)
         errors = [self.number(n).error for n in root.operands[1:]]
         return either(*(error.doubt if error.is_known else self.m.always for error in errors))
+
+    def _is_beside_constant(self, root: Expression) -> bool:
+        """Whether this is the larger or smaller one of a number and a constant of float64.
+
+        What is compared with zero may be wrong in its sign, but for sums with a constant.
+        """
+        constants = [n.attribute for n in root.operands[1:] if n.operation is ops.CONSTANT]
+        if not is_extreme(root) or not constants or float(constants[0]) != constants[0]:
+            return False
+        return constants[0] != 0 or any(map(is_sum, root.operands[1:]))
 
     def _tested_float(self, root: Expression, storage: Format) -> tuple[Expression, Expression | None]:
         """A number rounded to float64, and where that is undecided."""

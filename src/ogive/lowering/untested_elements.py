@@ -18,6 +18,7 @@ from ogive.graph.expression import (
     depends_on_elements,
     in_format,
     is_extreme,
+    is_negative_zero,
     node,
     walk,
 )
@@ -198,15 +199,19 @@ class UntestedElements(RealLowering):
     def _choice_after_rounding(self, root: Expression) -> Expression | None:
         """For a number and a constant, which is the larger or smaller: of rounded numbers it is the same one, rounded.
 
-        None where this is another choice, or where the sign of a zero might differ: -2**-150 is less than 0, and
-        rounded it is -0, which is not. A sum with a constant or a parameter is never -0 itself; of that, -0 is less.
+        Of equal ones the number is chosen, whose rounding is tested. None where this is another choice, or where the sign
+        of a zero might differ: -2**-150 is less than 0, and rounded it is -0, which is not. A sum with a constant or a
+        parameter is never -0 itself; of that, -0 is less.
         """
         condition, a, b = root.operands
         constants = [operand for operand in (a, b) if operand.operation == ops.CONSTANT]
         if not is_extreme(root) or condition.operation != ops.LESS or len(constants) != 1:
             return None
         left, right = map(self.finish, condition.operands)
-        if constants[0].attribute != 0 or constants[0] is condition.operands[0]:
+        is_first = constants[0] is condition.operands[0]
+        if constants[0].attribute != 0:
+            return self.m.less_(left, right) if a is constants[0] else self.m.less_equal_(left, right)
+        if is_first != is_negative_zero(constants[0]):
             return self.m.less_(left, right)
         return self.m.less_equal_(left, right) if a is constants[0] and is_sum(condition.operands[0]) else None
 

@@ -223,9 +223,11 @@ class Bounded(Totals):
             bits = None
             if self.is_own and result.exponent is not None:
                 # A tiny number beside a power of two that may be large: the second level computes what it loses.
-                size, zero = self.abs_(result.high), self.number(0.0)
-                is_tiny = both(self.less_(size, self.number(self.small)), self.less_(zero, size))
-                doubt = either(doubt, is_tiny)
+                # A zero is one if a factor is; else it has underflowed.
+                zero = self.number(0.0)
+                of_zero = either(*(self.equal_(factor.high, zero) for factor in (a, b) if _may_be_zero(factor)))
+                is_tiny = self.less_(self.abs_(result.high), self.number(self.small))
+                doubt = either(doubt, except_where(is_tiny, of_zero))
             elif result.exponent is None:
                 static += self.lost
             else:
@@ -1188,6 +1190,10 @@ class Bounded(Totals):
         doubt = either(error.doubt, is_nan)
         made = replace(error, doubt=doubt, largest=self.safe, vast=either(error.vast, is_large), vast_exponent=exponent)
         return replace(result, error=made)
+
+
+def _may_be_zero(a: DoubleWord) -> bool:
+    return (a.interval if a.exponent is None else a.mantissa).smallest_magnitude == 0
 
 
 def _is_power_of_two(a: DoubleWord) -> bool:

@@ -1,0 +1,95 @@
+"""Numbers that underflow, alone and where they are compared, chosen and rounded: what the formula says, in every type.
+
+-1e-600 is less than 0, and rounded it is -0, which is not. Half of the smallest number and next to nothing is rounded up, and half
+of it to zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import ogive
+from ogive import formula as f
+from ogive.common.dtypes import element_type
+from ogive.enclosures.enclosure import right_result
+
+KINDS: dict[str, Any] = {
+    "float32": np.float32,
+    "float64": np.float64,
+    "float16": np.float16,
+    "bfloat16": ml_dtypes.bfloat16,
+}
+
+NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "x (1/2 + x)": lambda x: x * (0.5 + x),
+    "x (x + 3) / 6": lambda x: x * (x + 3) / 6,
+    "x / (2 - x)": lambda x: x / (2 - x),
+    "0.3 x 1.7": lambda x: x * 0.3 * 1.7,
+    "tan / 2": lambda x: f.tan(x) / 2,
+    "log1p / 2": lambda x: f.log1p(x) / 2,
+    "cube": lambda x: x * x * x,
+    "-x**2": lambda x: -(x * x),
+    "-exp": lambda x: -f.exp(x),
+    "x exp": lambda x: x * f.exp(x),
+    "x / 1e300": lambda x: x / 1e300,
+    "1e10 exp": lambda x: f.exp(x) * 1e10,
+    "silu": ogive.silu,
+    "gelu": ogive.gelu,
+    "hard_swish": ogive.hard_swish,
+}
+
+AROUND: dict[str, Callable[[Any], Any]] = {
+    "alone": lambda v: v,
+    "negated": lambda v: -v,
+    "magnitude": abs,
+    "max of 0": lambda v: f.maximum(v, 0),
+    "max of -0": lambda v: f.maximum(v, -0.0),
+    "min of 0": lambda v: f.minimum(v, 0.0),
+    "min of -0": lambda v: f.minimum(v, -0.0),
+    "relu": ogive.relu,
+    "where <": lambda v: f.where(v < 0, 0, v),
+    "where <=": lambda v: f.where(v <= 0, 0, v),
+    "where >": lambda v: f.where(v > 0, v, 0),
+    "where ==": lambda v: f.where(f.equal(v, 0), 1, v),
+    "sign": lambda v: f.copy_sign(1, v),
+    "chosen": lambda v: f.where(v < 1, v, 2),
+    "leaky_relu": ogive.leaky_relu,
+    "larger of both": lambda v: f.maximum(v, -v),
+}
+
+POINTS = (1e-300, 1e-200, 1e-30, 800.0, 746.0, 745.0, 38.5, 2000.0, 1.0, 0.0, np.inf)
+
+
+def operands(kind: str) -> np.ndarray:
+    dtype = np.dtype(KINDS[kind])
+    smallest = float(ml_dtypes.finfo(dtype).smallest_subnormal)
+    with np.errstate(over="ignore"):
+        sizes = np.array([smallest, 2 * smallest, 3 * smallest, *POINTS]).astype(dtype)
+    return np.concatenate([sizes, -sizes])
+
+
+@pytest.mark.matrix("number", share=3)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("number", NUMBERS)
+def test_results_are_those_of_the_formula(number: str, around: str, kind: str) -> None:
+    op = ogive.operator(lambda x: AROUND[around](NUMBERS[number](x)))
+    (root,) = op.formula(for_doubles=kind == "float64")
+    x = operands(kind)
+    with np.errstate(all="ignore"):
+        found = op(x).astype(np.float64)
+    parameters = {p.name: p.default for p in op.numeric_parameters}
+    expected = np.array([float(right_result(root, [float(v)], parameters, element_type(kind))[0]) for v in x])
+    np.testing.assert_array_equal(found, expected)
+    is_number = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found[is_number]), np.signbit(expected[is_number]))
+
+
+def test_a_zero_of_another_operand_decides_nothing() -> None:
+    x, zero = np.array([5e-324]), np.array([-0.0])
+    assert ogive.clamped_swiglu(x, zero, alpha=1e-8) == 5e-324
