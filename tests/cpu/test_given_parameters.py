@@ -67,3 +67,29 @@ def test_through_onnx_and_torch() -> None:
     torch = pytest.importorskip("torch")
     through_torch = pytest.importorskip("ogive.torch").wrap(own)(torch.from_numpy(x))
     assert_same_bits(through_torch.numpy(), direct)
+
+
+@pytest.mark.parametrize("dtype", TYPES.values(), ids=TYPES)
+def test_zeros_of_both_signs_are_two_parameters(dtype: Any) -> None:
+    """Elements that enclosures had decided were remembered by parameters, of which 0.0 and -0.0 are equal."""
+    x = np.array([-40.0, np.inf, 1.0], dtype)
+    for least in (-0.0, 0.0, -0.0):
+        with np.errstate(all="ignore"):
+            found = ogive.clipped_gelu(x, min=least).astype(np.float64)
+        assert found[0] == 0
+        if dtype is not np.float64:  # there a parameter of -0 is compared with what has underflowed
+            assert np.signbit(found[0]) == np.signbit(least)
+
+
+def test_zeros_of_both_signs_in_jax() -> None:
+    pytest.importorskip("jax")
+    functions: Any = pytest.importorskip("ogive.jax")
+    shift: Any = ogive.operator(_shifted)
+    shifted = functions.function(shift)
+    x = np.array([-0.0], np.float32)
+    for offset in (0.0, -0.0, 0.0):
+        assert np.signbit(np.asarray(shifted(x, offset=offset))) == np.signbit(offset)
+
+
+def _shifted(x: Any, *, offset: float = 0.0) -> Any:
+    return x + offset

@@ -21,6 +21,7 @@ MAY_IMPORT = {
     **{package: set() for package in ("common", "graph", "laboratory", "enclosures", "operators")},
     "errors": set(),
     "common.records": set(),
+    "common.keys": set(),
     "common.dtypes": set(),
     "common.array_shapes": set(),
     "common.forking": {"_native"},

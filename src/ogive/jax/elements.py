@@ -56,11 +56,11 @@ def has_derivative(signature: Signature) -> bool:
 
 @lru_cache(maxsize=4096)
 def elementwise(
-    operator: Operator, arrays: tuple[str, ...], signature: Signature, choices: Choices, values: tuple[float, ...]
+    operator: Operator, arrays: tuple[str, ...], signature: Signature, choices: Choices, values: bytes
 ) -> Function:
     """The results of tensors and of those parameters that are ``arrays``, of equally many dimensions each.
 
-    ``signature`` has the types of all of them; ``values`` are the other numeric parameters.
+    ``signature`` has the types of all of them; ``values`` are the bits of the other numeric parameters.
     """
     computed = opened(operator, arrays)
 
@@ -87,7 +87,7 @@ def elementwise(
 
 @lru_cache(maxsize=4096)
 def _product(
-    operator: Operator, signature: Signature, choices: Choices, values: tuple[float, ...], name: str
+    operator: Operator, signature: Signature, choices: Choices, values: bytes, name: str
 ) -> Callable[..., jax.Array]:
     """The derivative by one tensor times a number of each element, rounded once."""
     made = vjp(operator, [name])
@@ -102,7 +102,7 @@ def _slopes(
     arrays: tuple[str, ...],
     signature: Signature,
     choices: Choices,
-    values: tuple[float, ...],
+    values: bytes,
     name: str,
 ) -> Function:
     """The derivatives of all results with respect to one argument, by a kernel of their own."""

@@ -17,6 +17,7 @@ import numpy as np
 from ogive.common.conversion import converted
 from ogive.common.dtypes import ElementType
 from ogive.common.forking import cached_property
+from ogive.common.keys import bits_of
 from ogive.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Decider:
     ) -> None:
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         self.make_decide = decide
-        self.known: dict[tuple[bytes, tuple[float, ...]], tuple[np.ndarray, ...] | None] = {}
+        self.known: dict[tuple[bytes, bytes], tuple[np.ndarray, ...] | None] = {}
 
     @cached_property
     def decide(self) -> Decide:
@@ -182,7 +183,8 @@ class Decider:
         """Remember that the repair's results stay."""
         if places.size:
             self._make_room(places.size)
-            self.known.update(dict.fromkeys((key.tobytes(), parameters) for key in self._keys(operands, places)))
+            given = bits_of(parameters)
+            self.known.update(dict.fromkeys((key.tobytes(), given) for key in self._keys(operands, places)))
 
     def _make_room(self, count: int) -> None:
         if len(self.known) + count > MOST_REMEMBERED:
@@ -194,12 +196,13 @@ class Decider:
         """The results where all that is open is known: in a tenth of the time. None where something is not."""
         sizes = [t.itemsize for t in self.inputs]
         results = [bytearray(data) for data in outputs]
+        given = bits_of(parameters)
         place = mask.find(1)
         while place >= 0:
             elements = b"".join(inputs[i][place * sizes[i] : (place + 1) * sizes[i]] for i in self.used)
-            if (elements, parameters) not in self.known:
+            if (elements, given) not in self.known:
                 return None
-            for result, value in zip(results, self.known[elements, parameters] or (), strict=False):
+            for result, value in zip(results, self.known[elements, given] or (), strict=False):
                 result[place * value.itemsize : (place + 1) * value.itemsize] = value.tobytes()
             place = mask.find(1, place + 1)
         return tuple(map(bytes, results))
@@ -208,7 +211,7 @@ class Decider:
         self, operands: Sequence[np.ndarray], place: np.intp, elements: bytes, parameters: tuple[float, ...]
     ) -> tuple[np.ndarray, ...] | None:
         """The results at one place; None where all bits do not decide a step of the formula."""
-        key = elements, parameters
+        key = elements, bits_of(parameters)
         if key in self.known:
             return self.known[key]
         numbers = [
@@ -258,7 +261,7 @@ class RowDecider:
     ) -> None:
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         self.make_decide = decide
-        self.known: dict[tuple[tuple[bytes, ...], tuple[float, ...]], tuple[bytes, ...]] = {}
+        self.known: dict[tuple[tuple[bytes, ...], bytes], tuple[bytes, ...]] = {}
 
     def __call__(
         self, inputs: Sequence[bytes], outputs: Sequence[bytes], mask: bytes, parameters: tuple[float, ...]
@@ -268,7 +271,7 @@ class RowDecider:
             rows_of_floats = [row.astype(np.float64) for row in operands]
         if np.isnan(parameters).any() or not all(row.size for row in operands):
             return tuple(outputs)
-        key = tuple(inputs), parameters
+        key = tuple(inputs), bits_of(parameters)
         if key in self.known:
             return self.known[key]
         decide = self.make_decide()
