@@ -125,3 +125,11 @@ def test_other_elements_beside_a_scale_that_is_no_number(scale):
     found = ogive.rms_normalization(x, scales, epsilon=0.5)
     assert found[2] == -2e-306
     assert np.isnan(found[1]) == np.isnan(scale)
+
+
+def test_an_operand_that_a_sum_is_not_of():
+    """A number of the row has no element of it."""
+    x = np.arange(9.0).reshape(3, 3) - 4
+    for slope in (0.1, math.nan):
+        found = ogive.vjp(ogive.prelu)(np.ones_like(x), x, np.full((3, 1), slope))[1]
+        np.testing.assert_array_equal(found, [[-9.0], [-1.0], [0.0]])

@@ -16,7 +16,7 @@ from ogive.operators.operator import Operator
 
 ROOT = Path(ogive.__file__).parent
 
-#: The parts that each part may import of the package, besides itself. `errors`, `dtypes`, `conversion`, `forking` and `contracts` are for all.
+#: The parts that each part may import of the package, besides itself. Those of COMMON are for all.
 MAY_IMPORT = {
     **{package: set() for package in ("common", "graph", "laboratory", "enclosures", "operators")},
     "errors": set(),
@@ -311,7 +311,10 @@ MAY_IMPORT = {
         "torch",
     },
 }
-COMMON = {"errors", *(f"common.{name}" for name in ("contracts", "conversion", "dtypes", "forking", "records"))}
+COMMON = {
+    "errors",
+    *(f"common.{name}" for name in ("array_shapes", "contracts", "conversion", "dtypes", "forking", "keys", "records")),
+}
 
 
 def dotted(path: Path) -> str:

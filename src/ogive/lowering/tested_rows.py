@@ -174,6 +174,8 @@ class TestedRows(RowLowering, TestedReals):
         """The reduction that is zero if all operands that a row is reduced of are finite, and NaN if not."""
         self.reduced: frozenset[int] = frozenset()
         """The operands that reductions are of."""
+        self.of_elements: frozenset[int] = frozenset()
+        """The operands that results use an element of, and that no reduction is of."""
 
     @property
     def of_rows(self) -> TestedRows:
@@ -185,6 +187,8 @@ class TestedRows(RowLowering, TestedReals):
         self.used = {operand for current in walk(*roots) for operand in current.operands}
         self.decides_infinities = self.decides_infinities or overflows(roots)
         self.reduced = reduced_operands(roots)
+        leaves = (n.attribute for n in walk(*roots, operands=within_row) if n.operation == ops.INPUT)
+        self.of_elements = frozenset(leaves) - self.reduced
         return super().reduce(roots, first_scratch)
 
     def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
@@ -310,7 +314,7 @@ class TestedRows(RowLowering, TestedReals):
             return undecided
         m, rows = self.m, self.rows.m
         undecided = both(undecided, rows.equal_(self._found(self.differences), rows.number(0.0)))
-        kept = [m.equal_(leaf, leaf) for number, leaf in self._floats() if number not in self.reduced]
+        kept = [m.equal_(leaf, leaf) for number, leaf in self._floats() if number in self.of_elements]
         return reduce(both, kept, undecided)
 
     def _extreme(self, root: Expression, value: DoubleWord) -> None:
