@@ -77,8 +77,7 @@ def test_zeros_of_both_signs_are_two_parameters(dtype: Any) -> None:
         with np.errstate(all="ignore"):
             found = ogive.clipped_gelu(x, min=least).astype(np.float64)
         assert found[0] == 0
-        if dtype is not np.float64:  # there a parameter of -0 is compared with what has underflowed
-            assert np.signbit(found[0]) == np.signbit(least)
+        assert np.signbit(found[0]) == np.signbit(least)
 
 
 def test_zeros_of_both_signs_in_jax() -> None:
@@ -93,3 +92,19 @@ def test_zeros_of_both_signs_in_jax() -> None:
 
 def _shifted(x: Any, *, offset: float = 0.0) -> Any:
     return x + offset
+
+
+def test_zeros_of_both_signs_in_webnn_graphs() -> None:
+    webnn: Any = pytest.importorskip("ogive.webnn")
+    for least in (0.0, -0.0, 0.0):
+        context = webnn.MLContext()
+        builder = webnn.MLGraphBuilder(context)
+        x = builder.input("x", {"dataType": "float32", "shape": [2]})
+        graph = builder.build({"y": builder.clamp(x, minValue=least, maxValue=5.0)})
+        tensors = {
+            name: context.createTensor({"dataType": "float32", "shape": [2], "readable": True, "writable": True})
+            for name in "xy"
+        }
+        context.writeTensor(tensors["x"], np.array([-1, -2], np.float32))
+        context.dispatch(graph, {"x": tensors["x"]}, {"y": tensors["y"]})
+        assert (np.signbit(context.readTensor(tensors["y"])) == np.signbit(least)).all()

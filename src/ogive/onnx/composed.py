@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from ogive.catalog.rounding import scale_of_range
 from ogive.catalog.rowwise import beyond_largest
 from ogive.catalog.trigonometry import affine_position, point_of_window, rotation
 from ogive.common.dtypes import ElementType, element_type, element_type_of
+from ogive.common.keys import remembered
 from ogive.engine.computation import Formula, make_ufunc
 from ogive.engine.losses import cross_entropy, negative_log_likelihood
 from ogive.engine.movement import fits_an_array
@@ -295,7 +296,7 @@ def _beside_neighbours(size: int, numbers: tuple[float, float, float], x: np.nda
     return np.asarray(_response(size, numbers, kind)(*window))
 
 
-@lru_cache(maxsize=64)
+@remembered(maxsize=64)
 def _response(size: int, numbers: tuple[float, float, float], kind: ElementType) -> np.ufunc:
     window = _inputs(size)
     root = beside_neighbours(window[(size - 1) // 2], window, *numbers)

@@ -23,6 +23,7 @@ from ogive.catalog.normalisation import (
     variance_of_row,
 )
 from ogive.common.dtypes import ElementType
+from ogive.common.keys import remembered
 from ogive.engine.computation import Formula, make_ufunc
 from ogive.engine.movement.views import normal_axes
 from ogive.engine.row_formulas import reduction
@@ -120,7 +121,7 @@ def _computed(formula: RowFormula, parameters: tuple[float, ...], arrange: Arran
     return arranged.restored(np.ascontiguousarray(result), shape)
 
 
-@lru_cache(maxsize=128)
+@remembered(maxsize=128)
 def _kernel(formula: RowFormula, parameters: tuple[float, ...]) -> np.ufunc:
     return make_ufunc("normalisation", formula, parameters)
 

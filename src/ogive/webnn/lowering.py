@@ -20,6 +20,7 @@ from ogive.catalog import normalisation
 from ogive.catalog.rounding import quantised
 from ogive.catalog.standards import row_of
 from ogive.common.dtypes import BOOLEAN, ElementType
+from ogive.common.keys import remembered
 from ogive.engine.computation import Computation, Formula, Fused, cast
 from ogive.engine.executable import ArrayFunction, GraphDescription
 from ogive.engine.graph import ArrayValue, GraphNode
@@ -236,7 +237,7 @@ def _inputs(count: int) -> list[Any]:
     return [expression(ops.INPUT, (), i, Format.NUMBER) for i in range(count)]
 
 
-@lru_cache(maxsize=64)
+@remembered(maxsize=64)
 def _clip(kind: ElementType, low: float | None, high: float | None) -> Computation:
     """The larger of two zeros is +0 here; ONNX's Clip and `ogive.clip` leave the sign as it is."""
     (x,) = _inputs(1)
@@ -251,14 +252,14 @@ def _quantise(kind: ElementType, zero: ElementType) -> Computation:
     return Fused((kind, kind, zero), ((quotient, (0, 1)), (rest, (3, 2))), (4,))
 
 
-@lru_cache(maxsize=64)
+@remembered(maxsize=64)
 def _batch(kind: ElementType, epsilon: float, more: tuple[str, ...]) -> Computation:
     x, mean, variance, *rest = _inputs(3 + len(more))
     root = normalisation.beside_given(x, mean, variance, epsilon, **dict(zip(more, rest, strict=True)))
     return Formula((lift(root),), (kind,) * (3 + len(more)), (kind,))
 
 
-@lru_cache(maxsize=64)
+@remembered(maxsize=64)
 def _normal_row(kind: ElementType, epsilon: float, more: tuple[str, ...]) -> RowFormula:
     x, *rest = _inputs(1 + len(more))
     root = normalisation.normalised(x, epsilon, **dict(zip(more, rest, strict=True)))
