@@ -35,6 +35,9 @@ SEEN = {
     "chosen": lambda x: f.where(x < 0, f.row_max(x), -f.row_min(x)),
     "1 / (max - min)": lambda x: 1 / (f.row_max(x) - f.row_min(x)),
     "beside a logarithm": lambda x: x - f.row_max(x) - f.log(f.row_sum(f.exp(x - f.row_max(x)))),
+    "beside a masked logarithm": lambda x: (
+        x - f.row_max(x) - f.log1p(f.row_sum(f.where(x < f.row_max(x), f.exp(x - f.row_max(x)), 0)))
+    ),
     "beside another logarithm": lambda x: x - f.row_max(x) - f.log(f.row_sum(f.exp(x - f.row_max(x))) / f.row_count(x)),
 }
 

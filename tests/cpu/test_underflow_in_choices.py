@@ -90,6 +90,21 @@ def test_results_are_those_of_the_formula(number: str, around: str, kind: str) -
     np.testing.assert_array_equal(np.signbit(found[is_number]), np.signbit(expected[is_number]))
 
 
+@pytest.mark.parametrize(
+    ("formula", "operands", "right"),
+    [
+        (lambda x: 1 / x / x * 1e15, (1e162,), 1e-309),
+        (lambda x: 1 / (1 + abs(x)) / (1 + abs(x)) * 1000, (1e162,), 1e-321),
+        (lambda x: x * x * x * x * x * x * x * x * x * 1e30, (2.0**-120,), float(np.ldexp(1e30, -1080))),
+        (ogive.grad(ogive.operator(lambda x: 1000 * (1 / (1 + abs(x))))), (1e162,), -1e-321),
+        (lambda x, y, z: x / z * 1000 * f.cos(y), (1e-24, 0.0, 1e300), 1e-321),
+    ],
+)
+def test_products_that_underflow_on_the_way(formula: Any, operands: tuple[float, ...], right: float) -> None:
+    op = formula if isinstance(formula, ogive.Operator) else ogive.operator(formula)
+    assert op(*map(np.float64, operands)) == right
+
+
 def test_a_zero_of_another_operand_decides_nothing() -> None:
     x, zero = np.array([5e-324]), np.array([-0.0])
     assert ogive.clamped_swiglu(x, zero, alpha=1e-8) == 5e-324

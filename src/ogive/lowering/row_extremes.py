@@ -18,8 +18,8 @@ from typing import cast
 from ogive import formula as f
 from ogive.graph import operations as ops
 from ogive.graph.elementary_functions import COSH, EXP, EXP2, EXPM1, LARGER, LOG, LOG1P, SMALLER
-from ogive.graph.expression import EXTREMES, Expression, Term, formula_node, node, walk
-from ogive.lowering.row_numbers import summed_exponential
+from ogive.graph.expression import EXTREMES, Expression, Format, Term, formula_node, lift, node, walk
+from ogive.lowering.row_numbers import row_exponential, summed_exponential
 
 __all__ = ["with_signs_of_extremes"]
 
@@ -125,9 +125,20 @@ def _is_of_exponentials(a: Expression) -> bool:
     """
     if a.operation == ops.ADD and a.operands[1].operation == ops.SUBTRACT and len(set(a.operands[1].operands)) == 1:
         a = a.operands[0]  # beside zero or NaN
-    if a.operation not in (LOG, LOG1P):
+    if a.operation == LOG:
+        return a.operands[0].operation == ops.ROW_SUM and row_exponential(a.operands[0].operands[0]) is not None
+    return a.operation == LOG1P and _counts_largest(a.operands[0])
+
+
+def _counts_largest(a: Expression) -> bool:
+    """Whether this is the sum of the smaller elements' exponentials, and the number of the others less one."""
+    if a.operation != ops.ADD or [n.operation for n in a.operands] != [ops.ROW_SUM, ops.SUBTRACT]:
         return False
-    (total,) = a.operands
-    if a.operation == LOG1P and total.operation == ops.ADD:  # of the smaller elements, and the number of the others
-        total = total.operands[0]
-    return total.operation == ops.ROW_SUM and summed_exponential(total.operands[0]) is not None
+    smaller, (others, one) = a.operands[0].operands[0], a.operands[1].operands
+    parts = summed_exponential(smaller)
+    if parts is None or smaller.operation != ops.SELECT or others.operation != ops.ROW_SUM:
+        return False
+    is_smaller = smaller.operands[0]
+    counted = node(ops.SELECT, (is_smaller, lift(0), lift(1)), None, Format.NUMBER)
+    is_beside = is_smaller.operation == ops.LESS and is_smaller.operands == parts
+    return is_beside and others.operands[0] is counted and one is lift(1)

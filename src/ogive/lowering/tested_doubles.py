@@ -33,12 +33,6 @@ LINEAR = 2.0**-110
 #: The second word of a number that is no smaller is good to 2**-68 of the number.
 SMALL = 2.0**-1005
 
-#: The eighth power of a number that is no smaller does not underflow.
-TINY = 2.0**-128
-
-#: The operations whose results have the size of an operand.
-KEEPING_SIZE = frozenset({ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN, functions.LARGER, functions.SMALLER})
-
 #: Up to which power of two a constant is multiplied as it is.
 MODERATE_POWER = 64
 
@@ -62,28 +56,26 @@ class TestedDoubles(TestedReals, UntestedElements):
         value, undecided = super()._tested(root, output)
         if self.small:
             m, size = self.m, self.m.abs_(self._about(root, value))
-            is_zero = m.equal_(size, m.number(0.0))
-            some = either(*(m.equal_(self.number(n).high, m.number(0.0)) for n in self._operands(root)))
-            if self._has_factors(root) and some is not None:  # a product with a tiny number may be zero on the way
-                is_zero = both(is_zero, some)
-            is_zero = except_where(is_zero, self._has_tiny_operand(root))
-            is_small = except_where(m.less_(size, m.number(self.small)), is_zero)
+            is_small = except_where(m.less_(size, m.number(self.small)), self._is_exact_zero(root))
             undecided = either(undecided, is_small)
         return value, undecided
 
-    def _has_tiny_operand(self, root: Expression) -> Expression | None:
-        """Whether the operand of a product is not zero, but so small that powers of it underflow."""
-        if all(n.operation not in (ops.MULTIPLY, ops.DIVIDE) for n in walk(root, operands=self._of_same_size)):
-            return None
-        m, tiny = self.m, []
-        for operand in dict.fromkeys(self._operands(root)):
-            size = m.abs_(self.number(operand).high)
-            tiny.append(both(m.less_(m.number(0.0), size), m.less_(size, m.number(TINY))))
-        return either(*tiny)
-
-    def _of_same_size(self, root: Expression) -> Sequence[Expression]:
-        """The operands of which a number has the size."""
-        return root.operands if root.operation in KEEPING_SIZE else self._chosen_among(root)
+    def _is_exact_zero(self, root: Expression) -> Expression | None:
+        """Whether a number is zero and has not underflowed: a product where a factor is zero, a quotient where the dividend is."""
+        operands, operation, m = root.operands, root.operation, self.m
+        if operation is ops.MULTIPLY:
+            return either(*map(self._is_exact_zero, operands))
+        if operation in (ops.DIVIDE, ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN):
+            return self._is_exact_zero(operands[0])
+        if operation is ops.SELECT:
+            first, second = map(self._is_exact_zero, operands[1:])
+            condition = self._condition(root)
+            return either(*(both(a, b) for a, b in ((condition, first), (m.not_(condition), second)) if b is not None))
+        if operation is ops.CONSTANT:
+            return None if root.attribute else self.m.always
+        is_zero = m.equal_(self.number(root).high, m.number(0.0))
+        some = either(*(m.equal_(self.number(n).high, m.number(0.0)) for n in self._operands(root)))
+        return is_zero if some is None or not self._has_factors(root) else both(is_zero, some)
 
     def _condition(self, root: Expression) -> Expression:
         """Between a number and a constant the rounded numbers choose, which is shorter."""
