@@ -12,6 +12,7 @@ from ogive import formula as f
 from ogive.common.dtypes import element_type
 from ogive.enclosures.row_enclosure import right_rows
 from ogive.lowering.row_extremes import with_signs_of_extremes
+from tests.inputs import assert_same_bits
 
 KINDS = {"float32": np.float32, "float64": np.float64, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 
@@ -67,10 +68,7 @@ def test_signs_are_those_of_the_formula(formula, kind):
                 continue
             with np.errstate(all="ignore"):
                 found = op(np.array(elements * times, KINDS[kind])).astype(np.float64)
-            expected = np.resize(right, found.shape)
-            np.testing.assert_array_equal(found, expected, f"{elements} {times} times")
-            is_number = ~np.isnan(expected)
-            np.testing.assert_array_equal(np.signbit(found[is_number]), np.signbit(expected[is_number]), str(elements))
+            assert_same_bits(found, np.resize(right, found.shape), np.array(elements * times))
 
 
 @pytest.mark.parametrize("name", ["row_max", "row_min"])
@@ -95,3 +93,16 @@ def test_nothing_is_added_where_no_result_shows_the_sign():
     for name in SEEN.keys() - {"beside a logarithm"}:
         (root,) = ogive.row_operator(SEEN[name]).formula()
         assert with_signs_of_extremes([root])[0] is not root
+
+
+def test_exponentials_of_other_elements_than_the_smaller_ones():
+    """What is compared with twice the largest was taken for a truth value: the formula was refused."""
+
+    @ogive.row_operator(reduces=True)
+    def op(x):
+        below = x < 2 * f.row_max(x)
+        others = f.row_sum(f.where(below, f.exp(x - f.row_max(x)), 0)) + (f.row_sum(f.where(below, 0, 1)) - 1)
+        return f.log1p(others)
+
+    (root,) = op.formula()
+    assert op(np.float32([1, 2, 3])) == right_rows(root, [[1, 2, 3]], {}, element_type("float32"))[0]

@@ -17,6 +17,8 @@ import ogive
 from ogive import formula as f
 from ogive.common.dtypes import element_type
 from ogive.enclosures.enclosure import right_result
+from ogive.lowering.lower import lower
+from tests.inputs import assert_same_bits
 
 KINDS: dict[str, Any] = {
     "float32": np.float32,
@@ -85,9 +87,7 @@ def test_results_are_those_of_the_formula(number: str, around: str, kind: str) -
         found = op(x).astype(np.float64)
     parameters = {p.name: p.default for p in op.numeric_parameters}
     expected = np.array([float(right_result(root, [float(v)], parameters, element_type(kind))[0]) for v in x])
-    np.testing.assert_array_equal(found, expected)
-    is_number = ~np.isnan(expected)
-    np.testing.assert_array_equal(np.signbit(found[is_number]), np.signbit(expected[is_number]))
+    assert_same_bits(found, expected, x)
 
 
 @pytest.mark.parametrize(
@@ -108,3 +108,16 @@ def test_products_that_underflow_on_the_way(formula: Any, operands: tuple[float,
 def test_a_zero_of_another_operand_decides_nothing() -> None:
     x, zero = np.array([5e-324]), np.array([-0.0])
     assert ogive.clamped_swiglu(x, zero, alpha=1e-8) == 5e-324
+
+
+def test_many_factors_and_shared_ones() -> None:
+    """Whether a product is an exact zero is asked of each factor once."""
+
+    def shared(x: Any) -> Any:
+        a, b = x, x + 1
+        for _ in range(60):
+            a, b = b, a * b
+        return b
+
+    (root,) = ogive.operator(shared).formula(for_doubles=True)
+    assert lower([root], [element_type("float64")], [element_type("float64")]).undecided is not None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
-__all__ = ["bits_of", "numbers_of", "remembered"]
+__all__ = ["bits_of", "remembered", "signs_of"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -26,13 +26,15 @@ def bits_of(numbers: Sequence[float]) -> bytes:
     return struct.pack(f"={len(numbers)}d", *numbers)
 
 
-def numbers_of(bits: bytes) -> tuple[float, ...]:
-    """The numbers of such bits.
+def signs_of(value: Any) -> Any:
+    """What tells a value from equal ones: the sign of a number, those of a tuple; None of all else.
 
-    >>> numbers_of(bits_of([1, -0.0]))
-    (1.0, -0.0)
+    >>> signs_of(-0.0), signs_of(("epsilon", 0.0))
+    (-1.0, (None, 1.0))
     """
-    return struct.unpack(f"={len(bits) // 8}d", bits)
+    if isinstance(value, float):
+        return math.copysign(1, value)
+    return tuple(map(signs_of, value)) if type(value) is tuple else None
 
 
 def remembered(maxsize: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -47,19 +49,13 @@ def remembered(maxsize: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @lru_cache(maxsize=maxsize)
-        def by_signs(_: tuple[Any, ...], *arguments: Any) -> R:
+        def by_signs(_: Any, *arguments: Any) -> R:
             return cast(Callable[..., R], function)(*arguments)
 
         @wraps(function)
         def call(*arguments: Any) -> R:
-            return by_signs(tuple(map(_signs, arguments)), *arguments)
+            return by_signs(signs_of(arguments), *arguments)
 
         return cast(Callable[P, R], call)
 
     return decorate
-
-
-def _signs(argument: Any) -> Any:
-    if isinstance(argument, float):
-        return math.copysign(1, argument)
-    return tuple(map(_signs, argument)) if type(argument) is tuple else None

@@ -19,7 +19,7 @@ import numpy as np
 
 from ogive.common.conversion import converted, to_odd
 from ogive.common.dtypes import ElementType
-from ogive.common.keys import bits_of, numbers_of
+from ogive.common.keys import remembered
 from ogive.differentiation.algebra import substituted
 from ogive.differentiation.tangents import tangents
 from ogive.enclosures.enclosure import Undecided, Value, ball_of, decided, evaluated, of_ball, of_number
@@ -174,9 +174,9 @@ def leading_of(
     """The leading term of a formula of one input, for an input's and a result's type; None if there is none."""
     if not all(kind.is_float for kind in kinds):
         return None
-    names = tuple(sorted(parameters))
-    values, bits = bits_of([parameters[name] for name in names]), BITS[kinds[0].name]
-    return next(filter(None, (_leading(root, names, values, limit, bits) for limit in LIMITS)), None)
+    named = tuple(sorted(parameters.items()))
+    bits = BITS[kinds[0].name]
+    return next(filter(None, (_leading(root, named, limit, bits) for limit in LIMITS)), None)
 
 
 def leading_beside_factors(
@@ -249,14 +249,12 @@ def _is_factor(root: Expression, index: int) -> bool:
     return linear[root]
 
 
-@lru_cache(maxsize=256)
-def _leading(root: Expression, names: tuple[str, ...], values: bytes, limit: float, bits: int) -> Leading | None:
-    """The leading term by parameters of these names, with these bits of their values."""
-    parameters = dict(zip(names, numbers_of(values), strict=True))
+@remembered(maxsize=256)
+def _leading(root: Expression, parameters: tuple[tuple[str, float], ...], limit: float, bits: int) -> Leading | None:
     found = []
     for sign in (1, -1):
         try:
-            terms = _terms(root, sign, limit, parameters)
+            terms = _terms(root, sign, limit, dict(parameters))
         except UnsupportedError:
             return None
         if terms is None:

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ogive.common.keys import bits_of
+from ogive.common.keys import remembered
 from ogive.errors import ShapeError, message
 from ogive.gradients import vjp
 from ogive.jax.elements import Choices, Function, differentiable, elementwise, linear_call
@@ -31,8 +31,8 @@ from ogive.operators.signature import Signature
 __all__ = ["function", "rowwise"]
 
 
-@lru_cache(maxsize=4096)
-def rowwise(operator: Operator, signature: Signature, choices: Choices, values: bytes) -> Function:
+@remembered(maxsize=4096)
+def rowwise(operator: Operator, signature: Signature, choices: Choices, values: tuple[float, ...]) -> Function:
     """The results of tensors of one shape."""
 
     def plain(*operands: jax.Array) -> tuple[jax.Array, ...]:
@@ -48,9 +48,9 @@ def rowwise(operator: Operator, signature: Signature, choices: Choices, values: 
     return differentiable(plain, parts)
 
 
-@lru_cache(maxsize=4096)
+@remembered(maxsize=4096)
 def _both(
-    operator: Operator, signature: Signature, choices: Choices, values: bytes, name: str, result: int
+    operator: Operator, signature: Signature, choices: Choices, values: tuple[float, ...], name: str, result: int
 ) -> tuple[Callable[..., jax.Array], Callable[..., jax.Array]]:
     """(tangent of one tensor, tensors) -> that of one result, and (gradient of the result, tensors) -> of the tensor."""
     backwards = vjp(operator, [name])
@@ -122,7 +122,7 @@ def _call(operator: Operator, tensors: tuple[Any, ...], keywords: dict[str, Any]
     checked = operator.checked_parameters(numbers | placeholders)
     names = tuple(arrays)
     choices = tuple((p.name, checked[p.name]) for p in operator.parameters if p.choices)
-    values = bits_of([checked[p.name] for p in operator.numeric_parameters if p.name not in arrays])
+    values = tuple(checked[p.name] for p in operator.numeric_parameters if p.name not in arrays)
     signature, operands = typed(operator, tensors)
     computed = opened(operator, names)
     if names:

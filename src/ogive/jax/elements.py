@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import jax
@@ -12,6 +11,7 @@ from jax.custom_derivatives import SymbolicZero
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
+from ogive.common.keys import remembered
 from ogive.gradients import grad, vjp
 from ogive.jax.handler import NEEDS_DEVICES, call_kernel, varying_alike
 from ogive.jax.operands import opened
@@ -54,13 +54,13 @@ def has_derivative(signature: Signature) -> bool:
     return all(t.is_float for t in signature.outputs)
 
 
-@lru_cache(maxsize=4096)
+@remembered(maxsize=4096)
 def elementwise(
-    operator: Operator, arrays: tuple[str, ...], signature: Signature, choices: Choices, values: bytes
+    operator: Operator, arrays: tuple[str, ...], signature: Signature, choices: Choices, values: tuple[float, ...]
 ) -> Function:
     """The results of tensors and of those parameters that are ``arrays``, of equally many dimensions each.
 
-    ``signature`` has the types of all of them; ``values`` are the bits of the other numeric parameters.
+    ``signature`` has the types of all of them; ``values`` are the other numeric parameters.
     """
     computed = opened(operator, arrays)
 
@@ -85,9 +85,9 @@ def elementwise(
     return differentiable(plain, parts)
 
 
-@lru_cache(maxsize=4096)
+@remembered(maxsize=4096)
 def _product(
-    operator: Operator, signature: Signature, choices: Choices, values: bytes, name: str
+    operator: Operator, signature: Signature, choices: Choices, values: tuple[float, ...], name: str
 ) -> Callable[..., jax.Array]:
     """The derivative by one tensor times a number of each element, rounded once."""
     made = vjp(operator, [name])
@@ -96,13 +96,13 @@ def _product(
     return lambda *operands: function(*operands)[0]
 
 
-@lru_cache(maxsize=4096)
+@remembered(maxsize=4096)
 def _slopes(
     operator: Operator,
     arrays: tuple[str, ...],
     signature: Signature,
     choices: Choices,
-    values: bytes,
+    values: tuple[float, ...],
     name: str,
 ) -> Function:
     """The derivatives of all results with respect to one argument, by a kernel of their own."""

@@ -19,6 +19,7 @@ from jax.experimental.custom_partitioning import custom_partitioning
 from jax.sharding import NamedSharding, PartitionSpec
 
 from ogive import _native
+from ogive.common.keys import remembered
 from ogive.operators.operator import Operator
 from ogive.operators.signature import Signature
 
@@ -34,12 +35,12 @@ def call_kernel(
     operator: Operator,
     signature: Signature,
     choices: tuple[tuple[str, Any], ...],
-    values: bytes,
+    values: tuple[float, ...],
     operands: Sequence[jax.Array],
 ) -> tuple[jax.Array, ...]:
     """The results of the kernel for these element types. Operands have as many dimensions as each other, and broadcast.
 
-    ``values`` are the bits of the numeric parameters in their order (`bits_of`): a program of 0.0 is not that of -0.0.
+    ``values`` are the numeric parameters in their order.
     """
     number = _number(operator, signature, choices)
     types = tuple(t.numpy for t in signature.outputs)
@@ -50,15 +51,17 @@ def call_kernel(
 Types = tuple[np.dtype[Any], ...]
 
 
-def _foreign(number: int, values: bytes, types: Types, *operands: jax.Array) -> list[jax.Array]:
+def _foreign(number: int, values: tuple[float, ...], types: Types, *operands: jax.Array) -> list[jax.Array]:
     shape = jnp.broadcast_shapes(*(operand.shape for operand in operands))
     results = [jax.typeof(operands[0]).update(shape=shape, dtype=dtype, weak_type=False) for dtype in types]
-    attributes: dict[str, Any] = {"values": np.frombuffer(values, np.float64)} if values else {}
+    attributes: dict[str, Any] = {"values": np.array(values, np.float64)} if values else {}
     return list(jax.ffi.ffi_call(TARGET, results)(*operands, kernel=np.int64(number), **attributes))
 
 
-@lru_cache(maxsize=1024)
-def _partitioned(number: int, values: bytes, types: Types, whole: int, ones: tuple[tuple[bool, ...], ...]) -> Any:
+@remembered(maxsize=1024)
+def _partitioned(
+    number: int, values: tuple[float, ...], types: Types, whole: int, ones: tuple[tuple[bool, ...], ...]
+) -> Any:
     """The call, with the rule of how it is cut. ``ones`` are the axes along which an operand broadcasts."""
     count = len(ones[0])
 
@@ -95,8 +98,8 @@ def _partitioned(number: int, values: bytes, types: Types, whole: int, ones: tup
     return called
 
 
-@lru_cache(maxsize=1024)
-def _batchable(number: int, values: bytes, types: Types, whole: int) -> Callable[..., list[jax.Array]]:
+@remembered(maxsize=1024)
+def _batchable(number: int, values: tuple[float, ...], types: Types, whole: int) -> Callable[..., list[jax.Array]]:
     """The call of a kernel, whose last ``whole`` axes are never cut. Within a batch it has an axis more."""
 
     @custom_vmap

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ogive.common.dtypes import ElementType
-from ogive.common.keys import bits_of, numbers_of
+from ogive.common.keys import remembered
 from ogive.graph import operations as ops
 from ogive.graph.expression import ROW_NUMBERS, Expression, Format, in_format, node, walk
 from ogive.lowering.cost import usual_cost, with_undecided
@@ -216,27 +215,25 @@ def decider(
         from ogive.enclosures.enclosure import right_result
 
         return tuple(
-            right_result(root, operands, named(parameters), output, bits=bits, modular=modular)[0]
+            right_result(root, operands, named(tuple(parameters)), output, bits=bits, modular=modular)[0]
             for root, output in zip(roots, outputs, strict=True)
         )
 
-    def named(parameters: Sequence[float]) -> Mapping[str, float]:
+    @remembered(maxsize=64)
+    def named(parameters: tuple[float, ...]) -> Mapping[str, float]:
         with np.errstate(over="ignore"):
             return {
                 name: float(np.float32(parameters[position])) if rounds else parameters[position]
                 for position, name in names
             }
 
-    @lru_cache(maxsize=64)
-    def leading_of(bits: bytes) -> Leading | None:
+    @remembered(maxsize=64)
+    def leading(parameters: tuple[float, ...]) -> Leading | None:
         from ogive.enclosures.near_zero import leading_beside_factors
 
         if len(roots) != 1:
             return None
-        return leading_beside_factors(roots[0], used, named(numbers_of(bits)), inputs, outputs[0])
-
-    def leading(parameters: Sequence[float]) -> Leading | None:
-        return leading_of(bits_of(parameters))
+        return leading_beside_factors(roots[0], used, named(parameters), inputs, outputs[0])
 
     def by_magnitude(
         operands: Mapping[int, np.ndarray], parameters: Sequence[float]
@@ -245,7 +242,7 @@ def decider(
 
         found = []
         for root, output in zip(roots, outputs, strict=True):
-            decided = magnitudes.by_magnitude(root, operands, named(parameters), output)
+            decided = magnitudes.by_magnitude(root, operands, named(tuple(parameters)), output)
             if decided is None:
                 return None
             found.append(decided)

@@ -22,7 +22,7 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, Operation, constant, is_extreme, node, rewritten, walk
 from ogive.lowering.fold import fold
 from ogive.lowering.forms import CUBIC, GELU_SCALE, with_forms
-from ogive.lowering.row_numbers import CHOICES, multiple, row_exponential
+from ogive.lowering.row_numbers import CHOICES, beside_largest, multiple
 
 __all__ = [
     "SpelledGate",
@@ -310,19 +310,14 @@ def _of_sum_beside_largest(a: Expression) -> Expression:
     The formula sums those of smaller elements and counts the others. Rounding leaves open which those are; the sum is the
     same either way.
     """
-    summed, counted = a.operands
-    if summed.operation != ops.ROW_SUM or summed.operands[0].operation != ops.SELECT:
+    power = beside_largest(a)
+    if power is None:
         return a
-    is_smaller, power, zero = summed.operands[0].operands
-    parts = row_exponential(power)
-    if parts is None or is_smaller.operation != ops.LESS or is_smaller.operands != parts or not _is_zero(zero):
+    element = power.operands[0].operands[0]
+    known = multiple(element)
+    if {n.operation for n in walk(element if known is None else known[0])} <= CHOICES:
         return a
-    known = multiple(parts[0])
-    if {n.operation for n in walk(parts[0] if known is None else known[0])} <= CHOICES:
-        return a
-    others = _of(ops.ROW_SUM, node(ops.SELECT, (is_smaller, constant(0), constant(1)), None, Format.NUMBER))
-    is_count = counted.operation == ops.SUBTRACT and _is_one(counted.operands[1]) and counted.operands[0] is others
-    return _of(ops.SUBTRACT, _of(ops.ROW_SUM, power), constant(1)) if is_count else a
+    return _of(ops.SUBTRACT, _of(ops.ROW_SUM, power), constant(1))
 
 
 def _one_less(u: Expression, a: Expression) -> Expression:

@@ -96,8 +96,8 @@ def lower(
     is_fast = accuracy == "fast" and not any(t.name == "float64" for t in types)  # which both contracts have alike
     tested = rows_with_test(roots, inputs, outputs, parameter_count, reduces=reduces)
     has_rows = reduces or not {n.operation for n in walk(*roots)}.isdisjoint(ROW_NUMBERS)
-    plain = with_slopes(with_signs_of_extremes(roots)) if has_rows else ()
     if is_fast and has_rows:
+        plain = with_slopes(with_signs_of_extremes(roots))
         return fast_rows(plain, inputs, outputs, parameter_count, reduces=reduces, exact=tested)
     if tested is not None:
         return tested
@@ -111,7 +111,7 @@ def lower(
     arithmetic = _arithmetic_of(roots, inputs, outputs)
 
     def made_for(results: Sequence[ElementType]) -> Program:
-        rows = UntestedRows(arithmetic, tuple(inputs))
+        rows, plain = UntestedRows(arithmetic, tuple(inputs)), with_slopes(with_signs_of_extremes(roots))
         return untested_rows(rows, plain, results, parameter_count, reduces=reduces)
 
     made = made_for(outputs)

@@ -18,18 +18,19 @@ from typing import cast
 from ogive import formula as f
 from ogive.graph import operations as ops
 from ogive.graph.elementary_functions import COSH, EXP, EXP2, EXPM1, LARGER, LOG, LOG1P, SMALLER
-from ogive.graph.expression import EXTREMES, Expression, Format, Term, formula_node, lift, node, walk
-from ogive.lowering.row_numbers import row_exponential, summed_exponential
+from ogive.graph.expression import EXTREMES, Expression, Term, formula_node, node, walk
+from ogive.lowering.row_numbers import below_largest, beside_largest, row_exponential
 
 __all__ = ["with_signs_of_extremes"]
 
+#: Operations whose results have no sign.
+WITHOUT_SIGN = frozenset({ops.ABSOLUTE, EXP, EXP2, COSH})
+
 #: Operations that make the same of both zeros.
-BLIND = frozenset(
-    {
-        *(ops.LESS, ops.LESS_EQUAL, ops.EQUAL, ops.ABSOLUTE, EXP, EXP2, COSH),
-        *(ops.ROW_THRESHOLD, ops.ROW_SQUARE_THRESHOLD, ops.ROW_NEAR_THRESHOLD),
-    }
-)
+BLIND = WITHOUT_SIGN | {
+    *(ops.LESS, ops.LESS_EQUAL, ops.EQUAL),
+    *(ops.ROW_THRESHOLD, ops.ROW_SQUARE_THRESHOLD, ops.ROW_NEAR_THRESHOLD),
+}
 
 #: Operations that show a zero's sign only as the sign of a zero.
 PASSING = frozenset(
@@ -38,9 +39,6 @@ PASSING = frozenset(
         *EXTREMES,
     }
 )
-
-#: Operations whose results have no sign.
-WITHOUT_SIGN = frozenset({ops.ABSOLUTE, EXP, EXP2, COSH})
 
 
 def with_signs_of_extremes(roots: Sequence[Expression]) -> tuple[Expression, ...]:
@@ -78,13 +76,11 @@ def _is_seen(current: Expression, place: int, is_seen: bool) -> bool:
     """Whether the sign of a zero may be seen that is an operand."""
     if current.operation in BLIND or _is_chosen_beside_zero(current, place):
         return False
-    if current.operation == ops.MULTIPLY and current.operands[0] is current.operands[1]:
+    if current.operation in (ops.MULTIPLY, ops.SUBTRACT) and current.operands[0] is current.operands[1]:
         return False
     if current.operation == ops.ROW_SUM and _is_beside_largest(current.operands[0]):  # one of the terms is +0
         return False
     if current.operation in (ops.ADD, ops.SUBTRACT) and _hides(current.operands[1 - place]):
-        return False
-    if current.operation == ops.SUBTRACT and current.operands[0] is current.operands[1]:
         return False
     return is_seen or not (current.operation in PASSING or (current.operation == ops.DIVIDE and place == 0))
 
@@ -105,12 +101,7 @@ def _is_chosen_beside_zero(current: Expression, place: int) -> bool:
 
 def _is_beside_largest(a: Expression) -> bool:
     """Whether this is ``x - row_max(x)``, or ``expm1`` of it."""
-    a = a.operands[0] if a.operation == EXPM1 else a
-    return (
-        a.operation == ops.SUBTRACT
-        and a.operands[1].operation == ops.ROW_MAX
-        and a.operands[1].operands[0] is a.operands[0]
-    )
+    return below_largest(a.operands[0] if a.operation == EXPM1 else a) is not None
 
 
 def _hides(other: Expression) -> bool:
@@ -127,18 +118,4 @@ def _is_of_exponentials(a: Expression) -> bool:
         a = a.operands[0]  # beside zero or NaN
     if a.operation == LOG:
         return a.operands[0].operation == ops.ROW_SUM and row_exponential(a.operands[0].operands[0]) is not None
-    return a.operation == LOG1P and _counts_largest(a.operands[0])
-
-
-def _counts_largest(a: Expression) -> bool:
-    """Whether this is the sum of the smaller elements' exponentials, and the number of the others less one."""
-    if a.operation != ops.ADD or [n.operation for n in a.operands] != [ops.ROW_SUM, ops.SUBTRACT]:
-        return False
-    smaller, (others, one) = a.operands[0].operands[0], a.operands[1].operands
-    parts = summed_exponential(smaller)
-    if parts is None or smaller.operation != ops.SELECT or others.operation != ops.ROW_SUM:
-        return False
-    is_smaller = smaller.operands[0]
-    counted = node(ops.SELECT, (is_smaller, lift(0), lift(1)), None, Format.NUMBER)
-    is_beside = is_smaller.operation == ops.LESS and is_smaller.operands == parts
-    return is_beside and others.operands[0] is counted and one is lift(1)
+    return a.operation == LOG1P and beside_largest(a.operands[0]) is not None

@@ -17,6 +17,7 @@ from ogive.lowering.program import Reduction, Stage
 from ogive.lowering.real_lowering import RealLowering
 from ogive.lowering.row_numbers import (
     LENGTH,
+    below_largest,
     reductions_by_stage,
     replaced,
     row_exponential,
@@ -211,11 +212,7 @@ class RowLowering(RealLowering):
         if is_share(root):
             return m.multiply(*self._share(root))
         result = super()._number(root)
-        if (
-            root.operation == ops.SUBTRACT
-            and root.operands[1].operation == ops.ROW_MAX
-            and root.operands[1].operands[0] is root.operands[0]
-        ):
+        if below_largest(root) is not None:
             return replace(result, interval=Interval(-math.inf, 0.0))  # nothing is larger than the largest
         return result
 

@@ -51,6 +51,8 @@ __all__ = [
     "LENGTH",
     "OPEN_TRUTH",
     "SUM_OF_EXPONENTIALS",
+    "below_largest",
+    "beside_largest",
     "exponential",
     "from_largest",
     "kept_of_largest",
@@ -167,12 +169,17 @@ def product_of_row(m: Arithmetic, index: int, *, most: float, has_rest: bool = T
     return DoubleWord(words[0], words[2] if has_rest else None, exponent, low_is_number=False)
 
 
+def below_largest(root: Expression) -> tuple[Expression, Expression] | None:
+    """(x, the reduction) if this is ``x - row_max(x)``."""
+    if root.operation != ops.SUBTRACT:
+        return None
+    x, largest = root.operands
+    return (x, largest) if largest.operation == ops.ROW_MAX and largest.operands[0] is x else None
+
+
 def row_exponential(root: Expression) -> tuple[Expression, Expression] | None:
     """(x, the reduction) if this is ``exp(x - row_max(x))``."""
-    if root.operation != EXP or root.operands[0].operation != ops.SUBTRACT:
-        return None
-    x, largest = root.operands[0].operands
-    return (x, largest) if largest.operation == ops.ROW_MAX and largest.operands[0] is x else None
+    return below_largest(root.operands[0]) if root.operation == EXP else None
 
 
 def overflows(roots: Sequence[Expression]) -> bool:
@@ -199,6 +206,21 @@ def summed_exponential(root: Expression) -> tuple[Expression, Expression] | None
         return row_exponential(root)
     is_zero = [operand.operation == ops.CONSTANT and not operand.attribute for operand in root.operands[1:]]
     return row_exponential(root.operands[2 if is_zero[0] else 1]) if any(is_zero) else None
+
+
+def beside_largest(root: Expression) -> Expression | None:
+    """The exponential, if this is the sum of the smaller elements' exponentials and of the number of the others, less one."""
+    if root.operation != ops.ADD or [n.operation for n in root.operands] != [ops.ROW_SUM, ops.SUBTRACT]:
+        return None
+    chosen, (others, one) = root.operands[0].operands[0], root.operands[1].operands
+    if chosen.operation != ops.SELECT or chosen.operands[2] is not lift(0) or one is not lift(1):
+        return None
+    is_smaller, power, _ = chosen.operands
+    counted = node(ops.SELECT, (is_smaller, lift(0), lift(1)), None, Format.NUMBER)
+    is_count = others.operation == ops.ROW_SUM and others.operands[0] is counted
+    parts = row_exponential(power)
+    is_beside = parts is not None and is_smaller is node(ops.LESS, parts, None, Format.TRUTH)
+    return power if is_count and is_beside else None
 
 
 def multiple(root: Expression) -> tuple[Expression, Callable[[Expression], Expression]] | None:

@@ -158,10 +158,9 @@ class SingleReals(TestedReals):
         m = self.m
         for current in walk(root, operands=self._chosen_among):
             number = self.result(current)
-            if is_extreme(current) and not any(n.operation is ops.CONSTANT for n in current.operands[1:]):
+            constants = [n.attribute for n in current.operands[1:] if n.operation is ops.CONSTANT]
+            if is_extreme(current) and (not constants or 0 in constants):
                 return False  # of 0 and of what is nearly that the wrong one may be chosen: which has another sign?
-            if is_extreme(current) and any(map(_is_zero, current.operands[1:])):
-                return False  # what has underflowed is less than 0, or more, and is compared as 0
             if current.operation == ops.SELECT or not number.error.static:
                 continue
             if m.keeps_sign(number) is not m.always:
@@ -183,10 +182,6 @@ class SingleReals(TestedReals):
         if storage is Format.BF16:
             return m.not_(have_same_halves(*(moved_by_half(end, 0) for end in ends)))
         return m.not_(are_same(*(in_format(end, storage) for end in ends)))
-
-
-def _is_zero(root: Expression) -> bool:
-    return root.operation is ops.CONSTANT and root.attribute == 0
 
 
 def _has_negative_zero(root: Expression) -> bool:

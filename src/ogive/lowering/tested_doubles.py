@@ -40,6 +40,15 @@ MODERATE_POWER = 64
 ARITHMETIC = frozenset({ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.DIVIDE, ops.SQUARE_ROOT})
 
 
+def _zero_by(n: Expression) -> Sequence[Expression]:
+    """The operands of which one that is zero makes a result zero; of a choice what is chosen among."""
+    if n.operation is ops.MULTIPLY:
+        return n.operands
+    if n.operation in (ops.DIVIDE, ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN):
+        return n.operands[:1]
+    return n.operands[1:] if n.operation is ops.SELECT else ()
+
+
 class TestedDoubles(TestedReals, UntestedElements):
     """Elements of float64: rounded as without a test, and tested by the bound of what was rounded."""
 
@@ -62,20 +71,23 @@ class TestedDoubles(TestedReals, UntestedElements):
 
     def _is_exact_zero(self, root: Expression) -> Expression | None:
         """Whether a number is zero and has not underflowed: a product where a factor is zero, a quotient where the dividend is."""
-        operands, operation, m = root.operands, root.operation, self.m
-        if operation is ops.MULTIPLY:
-            return either(*map(self._is_exact_zero, operands))
-        if operation in (ops.DIVIDE, ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN):
-            return self._is_exact_zero(operands[0])
-        if operation is ops.SELECT:
-            first, second = map(self._is_exact_zero, operands[1:])
-            condition = self._condition(root)
-            return either(*(both(a, b) for a, b in ((condition, first), (m.not_(condition), second)) if b is not None))
-        if operation is ops.CONSTANT:
-            return None if root.attribute else self.m.always
-        is_zero = m.equal_(self.number(root).high, m.number(0.0))
-        some = either(*(m.equal_(self.number(n).high, m.number(0.0)) for n in self._operands(root)))
-        return is_zero if some is None or not self._has_factors(root) else both(is_zero, some)
+        m, zero, found = self.m, self.m.number(0.0), dict[Expression, Expression | None]()
+        for n in walk(root, operands=_zero_by):
+            known = [found[operand] for operand in _zero_by(n)]
+            if n.operation is ops.SELECT:
+                condition = self._condition(n)
+                sides = zip((condition, m.not_(condition)), known, strict=True)
+                found[n] = either(*(both(side, is_zero) for side, is_zero in sides if is_zero is not None))
+            elif n.operation is ops.CONSTANT:
+                found[n] = None if n.attribute else m.always
+            elif known:
+                found[n] = either(*known)
+            else:
+                found[n] = is_zero = m.equal_(self.number(n).high, zero)
+                if self._has_factors(n):  # terms of a sum may have underflowed
+                    first, *others = (m.equal_(self.number(operand).high, zero) for operand in self._operands(n))
+                    found[n] = both(is_zero, either(first, *others))
+        return found[root]
 
     def _condition(self, root: Expression) -> Expression:
         """Between a number and a constant the rounded numbers choose, which is shorter."""

@@ -8,7 +8,6 @@ asks when it meets something for the first time.
 from __future__ import annotations
 
 import inspect
-import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import update_wrapper
@@ -22,6 +21,7 @@ from ogive.common.contracts import DEFAULT
 from ogive.common.conversion import rounded_once
 from ogive.common.dtypes import BOOLEAN, FLOATS, ElementType
 from ogive.common.forking import cached_property
+from ogive.common.keys import signs_of
 from ogive.engine.computation import Computation, Formula, Fused, cast, kernel_of
 from ogive.engine.exact_reductions import exact_methods
 from ogive.errors import (
@@ -870,9 +870,7 @@ def operator(
 
 def _key(values: Mapping[str, Any]) -> tuple[Any, ...]:
     """Parameters as a key: ``1``, ``1.0`` and ``True`` are equal, as are ``0.0`` and ``-0.0``, but not the same."""
-    return tuple(
-        (name, value, type(value), type(value) is float and math.copysign(1, value)) for name, value in values.items()
-    )
+    return tuple((name, value, type(value), signs_of(value)) for name, value in values.items())
 
 
 def bound_of(what: Any) -> tuple[Operator, dict[str, Any]] | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ogive.common.array_shapes import broadcast_shapes
+from ogive.common.array_shapes import broadcast_arrays, broadcast_shapes
 from ogive.common.conversion import is_of_ml_dtypes
 from ogive.errors import ArgumentError, UnsupportedError, message, naming, needed
 from ogive.golden.specification import WholeSpecification, bits_of, python_value
@@ -93,7 +93,7 @@ def _write_csv(vectors: Vectors, folder: Path) -> list[Path]:
     """A table of the elements of the first case: decimal numbers that read back, and bits."""
     spec, case = vectors.specification, vectors.cases[0]
     rows = []
-    case_arrays = [np.broadcast_to(x, broadcast_shapes(*(a.shape for a in case.inputs))) for x in case.inputs]
+    case_arrays = list(broadcast_arrays(*case.inputs))
     columns = [*case_arrays, case.expected] if case.expected.shape == case_arrays[0].shape else case_arrays
     header = []
     for name in (*spec.tensors, "expected")[: len(columns)]:
