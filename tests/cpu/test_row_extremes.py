@@ -96,7 +96,7 @@ def test_nothing_is_added_where_no_result_shows_the_sign():
 
 
 def test_exponentials_of_other_elements_than_the_smaller_ones():
-    """What is compared with twice the largest was taken for a truth value: the formula was refused."""
+    """A match of row sums compared nodes by ==, and took the comparison for a truth value: a refusal."""
 
     @ogive.row_operator(reduces=True)
     def op(x):

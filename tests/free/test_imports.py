@@ -368,7 +368,6 @@ def not_allowed(path: Path):
             yield f"{path.relative_to(ROOT)}: {part} must not import {imported}"
 
 
-@pytest.mark.matrix(share=16, pool="slow")
 def test_arrows_point_one_way():
     wrong = [text for path in MODULES for text in not_allowed(path)]
     assert not wrong, "\n".join(wrong)

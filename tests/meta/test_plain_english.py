@@ -171,7 +171,6 @@ def texts_of_code(path):
         before = text
 
 
-@pytest.mark.matrix(share=16, pool="slow")
 def test_comments_and_docstrings_name_their_subject_first():
     files = [path for part in PARTS for path in sorted((ROOT / part).rglob("*.py"))]
     texts = [(path.relative_to(ROOT), *text) for path in files for text in texts_of_code(path)]

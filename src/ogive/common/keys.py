@@ -27,7 +27,7 @@ def bits_of(numbers: Sequence[float]) -> bytes:
 
 
 def signs_of(value: Any) -> Any:
-    """What tells a value from equal ones: the sign of a number, those of a tuple; None of all else.
+    """The sign of a number, by which it differs from an equal one; those of a tuple; None of all else.
 
     >>> signs_of(-0.0), signs_of(("epsilon", 0.0))
     (-1.0, (None, 1.0))
