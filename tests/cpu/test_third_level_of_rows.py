@@ -72,10 +72,6 @@ LEFT = {
 }
 
 
-#: Where zeros have another sign than the formula's.
-OTHER_ZEROS = {("vjp(softmin)", "zero")}
-
-
 @pytest.fixture
 def asked(monkeypatch):
     """The elements that enclosures were asked for."""
@@ -117,10 +113,7 @@ def test_next_to_nothing_is_left_of_any_family(name, asked, monkeypatch):
 
 @pytest.mark.matrix("name", share=3)
 @pytest.mark.parametrize(("name", "family"), [(name, family) for name in ALL for family in FAMILIES])
-def test_they_are_what_enclosures_say(name, family, request):
-    if (name, family) in OTHER_ZEROS:
-        reason = "of gradients that are zeros of both signs the kernel gives zeros of another sign"
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+def test_they_are_what_enclosures_say(name, family):
     op = ALL[name]
     program = op.program(signature_of(op, "float32"))
     if program.decide_row is None:

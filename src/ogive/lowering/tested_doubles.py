@@ -39,6 +39,9 @@ MODERATE_POWER = 64
 #: The operations of IEEE 754 that round.
 ARITHMETIC = frozenset({ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.DIVIDE, ops.SQUARE_ROOT})
 
+#: The comparisons of two numbers.
+COMPARISONS = frozenset({ops.LESS, ops.LESS_EQUAL, ops.EQUAL})
+
 
 def _zero_by(n: Expression) -> Sequence[Expression]:
     """The operands of which one that is zero makes a result zero; of a choice what is chosen among."""
@@ -69,8 +72,11 @@ class TestedDoubles(TestedReals, UntestedElements):
             undecided = either(undecided, is_small)
         return value, undecided
 
-    def _is_exact_zero(self, root: Expression) -> Expression | None:
-        """Whether a number is zero and has not underflowed: a product where a factor is zero, a quotient where the dividend is."""
+    def _is_exact_zero(self, root: Expression, *, of_operands: bool = False) -> Expression | None:
+        """Whether a number is zero and has not underflowed: a product where a factor is zero, a quotient where the dividend is.
+
+        A sum or function that is zero is taken for an exact zero, too, but for ``of_operands``: its result has a test of its own.
+        """
         m, zero, found = self.m, self.m.number(0.0), dict[Expression, Expression | None]()
         for n in walk(root, operands=_zero_by):
             known = [found[operand] for operand in _zero_by(n)]
@@ -82,12 +88,27 @@ class TestedDoubles(TestedReals, UntestedElements):
                 found[n] = None if n.attribute else m.always
             elif known:
                 found[n] = either(*known)
+            elif self.number(n).stored.smallest_magnitude or (of_operands and not _is_certain(self.number(n))):
+                found[n] = None
             else:
                 found[n] = is_zero = m.equal_(self.number(n).high, zero)
                 if self._has_factors(n):  # terms of a sum may have underflowed
                     first, *others = (m.equal_(self.number(operand).high, zero) for operand in self._operands(n))
                     found[n] = both(is_zero, either(first, *others))
         return found[root]
+
+    def _truth(self, root: Expression) -> Expression:
+        """A comparison with zero is in no doubt where a number is exactly zero: arrays have many zeros."""
+        truth = super()._truth(root)
+        doubt = self.m.doubts.get(truth)
+        if doubt is None or self._splits_operands or root.operation not in COMPARISONS:
+            return truth
+        for number, other in (root.operands, root.operands[::-1]):
+            factor_is_zero = self._is_exact_zero(number, of_operands=True)
+            if other.operation is ops.CONSTANT and other.attribute == 0 and factor_is_zero is not None:
+                is_zero = both(factor_is_zero, self.m.equal_(self.number(number).high, self.m.number(0.0)))
+                self.m.doubts[truth] = except_where(doubt, is_zero)
+        return truth
 
     def _condition(self, root: Expression) -> Expression:
         """Between a number and a constant the rounded numbers choose, which is shorter."""
@@ -141,7 +162,8 @@ class TestedDoubles(TestedReals, UntestedElements):
             if self._splits_operands:
                 value = m.select_(is_tiny, to_subnormal(m, number), value)
             elif not (reach is None and error.relative == 0) or self._has_factors(root):
-                doubt = either(doubt, self._may_lose_bits(number, is_tiny))
+                is_zero = self._is_exact_zero(root, of_operands=True)
+                doubt = either(doubt, except_where(self._may_lose_bits(number, is_tiny), is_zero))
         if reach is None and error.relative == 0:
             return value, doubt
         magnitude = m.abs_(number.high)
