@@ -236,7 +236,7 @@ def row_chain(*, keeps: bool = False) -> Program:
 
     ends = {
         "later": (Level(lambda: repair, has_mask=True),),
-        "decide_row": DecideRow(decide, False, frozenset({0})),
+        "decide_row": DecideRow(decide, False),
         "is_tested": True,
     }
     retry = Program((SINGLE,), (SINGLE,), (again,), (stage,), undecided=still, **ends)

@@ -198,7 +198,7 @@ class DoubleRows(TestedRows):
         )
         return () if is_of_any else within_row(current)
 
-    def asked(self, undecided: Expression | None) -> Expression | None:
+    def asked(self, undecided: Expression | None, results: Sequence[Expression]) -> Expression | None:
         """Where the row is computed again: also where numbers of it are not moderate."""
         m = self.rows.m
         sizes = [size for operand, size in self.sizes.items() if operand in self.moderate]
@@ -210,7 +210,7 @@ class DoubleRows(TestedRows):
             least = m.mul_(LENGTH, least) if root in self.asked_for else least
             inside = both(m.less_(least, size), m.less_(size, m.number(MODERATE[1])))
             undecided = either(undecided, m.not_(inside))
-        return super().asked(undecided)
+        return super().asked(undecided, results)
 
     def _input(self, root: Expression) -> DoubleWord:
         number = super()._input(root)

@@ -35,7 +35,7 @@ from ogive.lowering.numerics.truths import both, either, nowhere
 from ogive.lowering.program import MASK, DecideRow, Level, Number, Program
 from ogive.lowering.row_extremes import with_signs_of_extremes
 from ogive.lowering.row_lowering import has_room
-from ogive.lowering.row_numbers import CHOICES, LENGTH, overflows, reduced_operands
+from ogive.lowering.row_numbers import CHOICES, LENGTH, overflows
 from ogive.lowering.tested import SLACK_OF_RUNNING, agree, differ
 from ogive.lowering.tested_rows import TestedRows, UnboundedError
 
@@ -145,7 +145,7 @@ class _Levels:
             results, undecided = (reals.rows if self.reduces else reals).tested_shortly(roots, outputs)
         except UnboundedError:
             return None
-        undecided = reals.asked(undecided)
+        undecided = reals.asked(undecided, results)
         if undecided is not None and undecided.operation == ops.CONSTANT:
             return None
         scratch = tuple(value.format for stage in stages for _, value in stage.kept)
@@ -292,4 +292,4 @@ def row_decider(
         found = (right_rows(root, rows, named, output, wanted) for root, output in zip(roots, outputs, strict=True))
         return tuple(row[:1] if reduces else row for row in found)
 
-    return DecideRow(decide, overflows(roots), reduced_operands(roots))
+    return DecideRow(decide, overflows(roots))

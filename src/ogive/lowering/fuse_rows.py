@@ -58,20 +58,7 @@ def fuse_rows(
             ),
         )
     overflows = any(program.decide_row.overflows for program, _ in steps if program.decide_row is not None)
-    reduced = _reduced_inputs(len(inputs), steps)
-    return replace(made, decide_row=DecideRow(partial(_decide, steps, outputs), overflows, reduced))
-
-
-def _reduced_inputs(count: int, steps: Sequence[tuple[Program, Sequence[int]]]) -> frozenset[int]:
-    """The inputs that numbers of a row are made of, in some step."""
-    made_of = [frozenset({number}) for number in range(count)]
-    found = frozenset[int]()
-    for program, operands in steps:
-        of_step = frozenset[int]().union(*(made_of[number] for number in operands))
-        if program.decide_row is not None:
-            found = found.union(*(made_of[operands[place]] for place in program.decide_row.reduced))
-        made_of += [of_step] * len(program.outputs)
-    return found
+    return replace(made, decide_row=DecideRow(partial(_decide, steps, outputs), overflows))
 
 
 def _repair(

@@ -42,8 +42,6 @@ class DecideRow:
     decide: Callable[[Sequence[Sequence[Number]], Sequence[float], Sequence[int] | None], tuple[Sequence[Number], ...]]
     overflows: bool
     """Whether finite operands make infinities on the way: of exp(x) beside an infinity of x another result is NaN then."""
-    reduced: frozenset[int]
-    """The operands that reductions are of. NaN in another one is of its element alone."""
 
     def __call__(
         self, rows: Sequence[Sequence[Number]], parameters: Sequence[float], wanted: Sequence[int] | None = None, /

@@ -171,11 +171,9 @@ class TestedRows(RowLowering, TestedReals):
         self.sums_of_bounds: dict[Expression, Expression] = {}
         """The summed term of a bound -> its sum."""
         self.differences: int | None = None
-        """The reduction that is zero if all operands that a row is reduced of are finite, and NaN if not."""
+        """The reduction that counts NaN among a row's operands, and is NaN beside an infinity of which enclosures are not asked."""
         self.reduced: frozenset[int] = frozenset()
         """The operands that reductions are of."""
-        self.of_elements: frozenset[int] = frozenset()
-        """The operands that results use an element of, and that no reduction is of."""
 
     @property
     def of_rows(self) -> TestedRows:
@@ -187,8 +185,6 @@ class TestedRows(RowLowering, TestedReals):
         self.used = {operand for current in walk(*roots) for operand in current.operands}
         self.decides_infinities = self.decides_infinities or overflows(roots)
         self.reduced = reduced_operands(roots)
-        leaves = (n.attribute for n in walk(*roots, operands=within_row) if n.operation == ops.INPUT)
-        self.of_elements = frozenset(leaves) - self.reduced
         return super().reduce(roots, first_scratch)
 
     def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
@@ -211,7 +207,7 @@ class TestedRows(RowLowering, TestedReals):
     def _reduce_to(self, root: Expression, *, is_kept: bool) -> None:
         """The reductions that make a number of a row, and its bound."""
         if self.m.follows_zeros and self.differences is None:
-            self._look_for_infinities()
+            self._look_at_operands()
         self.rows.row_values[root] = self.row_values[root] = len(self.made)
         operand = root.operands[0]
         parts = multiple(operand) if root.operation in EXTREMES else None
@@ -278,9 +274,9 @@ class TestedRows(RowLowering, TestedReals):
         )
         return True
 
-    def _look_for_infinities(self) -> None:
-        """Add up ``x - x`` of the operands that rows are reduced of: that is NaN of NaN and of infinities."""
-        terms = [self._summed_difference(leaf) for number, leaf in self._floats() if number in self.reduced]
+    def _look_at_operands(self) -> None:
+        """Add up 1 of NaN and ``x - x`` of other operands, which is NaN of infinities."""
+        terms = [self._summed_difference(number, leaf) for number, leaf in self._floats()]
         if terms:
             longest = max((term.format for term in terms), key=lambda form: form.bits)
             terms = [in_format(t, longest) for t in terms]
@@ -294,28 +290,23 @@ class TestedRows(RowLowering, TestedReals):
                 leaf = stored_operand(node(ops.INPUT, (), number, Format.NUMBER), self.inputs)
                 yield number, leaf if leaf.format.bits >= 32 else in_format(leaf, Format.F32)
 
-    def _summed_difference(self, operand: Expression) -> Expression:
-        """A number that is NaN for operands of which enclosures are not asked."""
-        difference = node(ops.SUBTRACT, (operand, operand), None, operand.format)
-        if not self.decides_infinities:
-            return difference
-        size = node(ops.ABSOLUTE, (operand,), None, operand.format)
-        is_infinite = node(ops.EQUAL, (size, node(ops.CONSTANT, (), math.inf, operand.format)), None, Format.BIT)
-        return node(
-            ops.SELECT, (is_infinite, node(ops.CONSTANT, (), 0.0, operand.format), difference), None, operand.format
-        )
+    def _summed_difference(self, number: int, operand: Expression) -> Expression:
+        form, (zero, one) = operand.format, (node(ops.CONSTANT, (), c, operand.format) for c in (0.0, 1.0))
+        asks_of_infinities = self.decides_infinities or number not in self.reduced
+        difference = zero if asks_of_infinities else node(ops.SUBTRACT, (operand, operand), None, form)
+        is_number = node(ops.EQUAL, (operand, operand), None, Format.BIT)
+        return node(ops.SELECT, (is_number, difference, one), None, form)
 
-    def asked(self, undecided: Expression | None) -> Expression | None:
-        """Where enclosures are asked: not in rows with NaN, and in rows with an infinity if formulas make others.
-
-        Of operands that no row is reduced of, an element that is NaN is not asked of; the others are.
-        """
+    def asked(self, undecided: Expression | None, results: Sequence[Expression]) -> Expression | None:
+        """Where enclosures are asked: beside NaN of results that are numbers, and in rows with an infinity if formulas make others."""
         if undecided is None or self.differences is None:
             return undecided
-        m, rows = self.m, self.rows.m
-        undecided = both(undecided, rows.equal_(self._found(self.differences), rows.number(0.0)))
-        kept = [m.equal_(leaf, leaf) for number, leaf in self._floats() if number in self.of_elements]
-        return reduce(both, kept, undecided)
+        rows, found = self.rows.m, self._found(self.differences)
+        floats = [r if r.format.bits >= 32 else in_format(r, Format.F32) for r in results if r.format.is_float]
+        are_numbers = either(*(node(ops.EQUAL, (r, r), None, Format.BIT) for r in floats))
+        has_none = rows.equal_(found, rows.number(0.0))
+        beside_nan = None if are_numbers is None else both(rows.equal_(found, found), are_numbers)
+        return both(undecided, either(has_none, beside_nan))
 
     def _extreme(self, root: Expression, value: DoubleWord) -> None:
         """The largest or smallest of numbers. A function that is 1-Lipschitz is wrong by no more than what is chosen among."""

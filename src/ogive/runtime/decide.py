@@ -252,7 +252,7 @@ class RowDecider:
 
     The part that the row has in common is computed of all elements, the rest of those alone that are open.
 
-    Rows that are reduced of NaN, and rows without elements, keep the repair's results; rows with an infinity those that are not
+    Rows without elements keep the repair's results; rows with NaN those that are NaN; rows with an infinity those that are not
     finite, unless what is finite overflows on the way (`DecideRow.overflows`).
     """
 
@@ -276,19 +276,17 @@ class RowDecider:
             return self.known[key]
         decide = self.make_decide()
         assert decide is not None
-        reduced = [rows_of_floats[number] for number in decide.reduced]
-        if any(np.isnan(row).any() for row in reduced):
-            return tuple(outputs)
-        is_finite = all(np.isfinite(row).all() for row in reduced)
         rows = [
             (real if t.is_float else row).tolist()
             for row, real, t in zip(operands, rows_of_floats, self.inputs, strict=True)
         ]
         is_wanted = np.frombuffer(mask, np.uint8) != 0
-        if not (is_finite or decide.overflows):  # results that are not finite are IEEE arithmetic's
-            for data, kind in zip(outputs, self.outputs, strict=True):
-                if kind.is_float:
-                    is_wanted = is_wanted & np.isfinite(np.frombuffer(data, kind.numpy).astype(np.float64))
+        keeps_nan = any(np.isnan(row).any() for row in rows_of_floats)
+        keeps_infinities = any(np.isinf(row).any() for row in rows_of_floats) and not decide.overflows
+        for data, kind in zip(outputs, self.outputs, strict=True):
+            if kind.is_float and (keeps_nan or keeps_infinities):  # those are IEEE arithmetic's
+                real = np.frombuffer(data, kind.numpy).astype(np.float64)
+                is_wanted = is_wanted & ~(keeps_nan & np.isnan(real)) & ~(keeps_infinities & ~np.isfinite(real))
         wanted = np.flatnonzero(is_wanted)
         if not wanted.size:
             return tuple(outputs)
