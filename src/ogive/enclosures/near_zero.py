@@ -83,6 +83,8 @@ class Leading(NamedTuple):
     def rounded(self, kind: Any, x: np.ndarray, *factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The results in a floating-point type at inputs that are not zero, and where they are decided."""
         x, factors = x.astype(np.float64), tuple(factor.astype(np.float64) for factor in factors)
+        if x.size and np.max(np.abs(x)) < self._next_to_nothing:
+            return self._beside_first(kind, x, factors), np.ones(x.shape, bool)
         found, decided = np.zeros(x.shape, kind), np.zeros(x.shape, bool)
         for side in (False, True):
             where = np.signbit(x) == side
@@ -91,6 +93,33 @@ class Leading(NamedTuple):
                 low, high = (_rounded(*end, kind) for end in ends)
                 found[where], decided[where] = low, _same(low, high)
         return found, decided
+
+    @property
+    def _next_to_nothing(self) -> float:
+        """The magnitude of inputs below which only the sign of the terms behind the first counts: next to it lies no boundary."""
+        if not self.is_exact:
+            return 0.0
+        shares = (sum(abs(high) for high, _ in others) / abs(first[0]) for first, *others in self.terms.values())
+        return min(self.limit, LEAST_SHARE / (1 + max(shares) + max(self.rest.values())))
+
+    def _side_of_first(self, side: bool) -> float:
+        """The share of the first term that stands for smaller ones."""
+        return LEAST_SHARE if self.above[side] == (self.terms[side][0][0] > 0) else -LEAST_SHARE
+
+    def _beside_first(self, kind: Any, x: np.ndarray, factors: Sequence[np.ndarray]) -> np.ndarray:
+        """The results at inputs that are next to nothing: the exact first term, and a little more or less."""
+        is_negative = np.signbit(x)
+        first = np.where(is_negative, *(self.terms[side][0][0] for side in (True, False)))
+        share = np.where(is_negative, *map(self._side_of_first, (True, False)))
+        m, exponent = np.frexp(np.abs(x))
+        total, exponent = (first, np.zeros_like(x)), exponent * self.power
+        for number in [m] * self.power:
+            total = _times(total, number)
+        for factor in factors:
+            part, more = np.frexp(factor)
+            total, exponent = _times(total, part), exponent + more
+        high, low = total
+        return _rounded(*_two_sum(high, to_odd(*_two_sum(low, high * share))), exponent, kind)
 
     def _ends(
         self, side: bool, t: np.ndarray, factors: Sequence[np.ndarray]
@@ -108,8 +137,8 @@ class Leading(NamedTuple):
         if self.is_exact:
             # The other terms are added at last: beside a tie their sign is all that counts.
             ratio = rise[0] / first[0]
-            is_small, sign = np.abs(ratio) < BELOW_A_BIT, 1 if self.above[side] == (first[0] > 0) else -1
-            share = np.where(is_small, np.where(np.abs(ratio) < LEAST_SHARE, sign * LEAST_SHARE, ratio), 0.0)
+            is_small, least = np.abs(ratio) < BELOW_A_BIT, self._side_of_first(side)
+            share = np.where(is_small, np.where(np.abs(ratio) < LEAST_SHARE, least, ratio), 0.0)
             reach = np.where(is_small, np.abs(share) * OF_OTHERS + rest, reach)
             total = np.where(is_small, begin[0], total[0]), np.where(is_small, begin[1], total[1])
         for number in [m] * self.power:
