@@ -46,6 +46,10 @@ NUMBERS: dict[str, Callable[[Any], Any]] = {
     "silu": ogive.silu,
     "gelu": ogive.gelu,
     "hard_swish": ogive.hard_swish,
+    "1 / (2 / x - 1)": lambda x: 1 / (2 / x - 1),
+    "0.3 x - x**2": lambda x: 0.3 * x - x * x,
+    "0.3 x + 1 - 1": lambda x: (0.3 * x + 1) - 1,
+    "0.3 x + 0.4 x": lambda x: 0.3 * x + 0.4 * x,
 }
 
 AROUND: dict[str, Callable[[Any], Any]] = {
@@ -65,6 +69,17 @@ AROUND: dict[str, Callable[[Any], Any]] = {
     "chosen": lambda v: f.where(v < 1, v, 2),
     "leaky_relu": ogive.leaky_relu,
     "larger of both": lambda v: f.maximum(v, -v),
+    "larger": lambda v: f.larger(v, 0),
+    "smaller": lambda v: f.smaller(v, -0.0),
+    "larger multiple": lambda v: f.larger(v, 2 * v),
+    "clipped": lambda v: f.clip(v, -1, 1),
+    "clipped and multiplied": lambda v: 1e10 * f.clip(v, -1, 1),
+    "function of the larger": lambda v: f.log1p(f.larger(v, 0)),
+    "function and multiplied": lambda v: 1e10 * f.tanh(v),
+    "erfinv": f.erfinv,
+    "remainder": lambda v: f.remainder(v, 3),
+    "magnified square": lambda v: v * v * 1e300 * 1e300,
+    "ceiling": f.ceiling,
 }
 
 POINTS = (1e-300, 1e-200, 1e-30, 800.0, 746.0, 745.0, 38.5, 2000.0, 1.0, 0.0, np.inf)
@@ -106,6 +121,21 @@ def test_results_are_those_of_the_formula(number: str, around: str, kind: str) -
 def test_products_that_underflow_on_the_way(formula: Any, operands: tuple[float, ...], right: float) -> None:
     op = formula if isinstance(formula, ogive.Operator) else ogive.operator(formula)
     assert op(*map(np.float64, operands)) == right
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("formula", [lambda x: f.larger(ogive.silu(x), 0), lambda x: f.clip(x * (0.5 + x), -1, 1)])
+def test_slopes(formula: Any, kind: str) -> None:
+    op = ogive.vjp(ogive.operator(formula))
+    (root,) = op.formula(for_doubles=kind == "float64")
+    x, dtype = operands(kind), np.dtype(KINDS[kind])
+    for upstream in (1.0, 3e-5, float(ml_dtypes.finfo(dtype).smallest_subnormal)):
+        given = np.full_like(x, upstream)
+        with np.errstate(all="ignore"):
+            found = op(given, x).astype(np.float64)
+        pairs = zip(given.astype(float), x.astype(float), strict=True)
+        expected = np.array([float(right_result(root, list(pair), {}, element_type(kind))[0]) for pair in pairs])
+        assert_same_bits(found, expected, x)
 
 
 def test_a_zero_of_another_operand_decides_nothing() -> None:

@@ -40,6 +40,9 @@ TERMS = 7
 #: The largest power of x.
 MOST = 3
 
+#: Two words hold no coefficient that is as large.
+MOST_OF_WORDS = 2.0**1000
+
 #: The share of the first term that the rest is no larger than, at the limit.
 LARGEST_REST = 2.0**-56
 
@@ -340,6 +343,8 @@ def _terms(root: Expression, sign: int, limit: float, parameters: Mapping[str, f
         if not rest * rules.arb(limit) ** len(terms) < rules.arb(LARGEST_REST):
             return None
         if not abs(ball_of(others)) * rules.arb(limit) ** (skipped + 1) < size * rules.arb(0.5):
+            return None
+        if not all(abs(ball_of(term)) < rules.arb(MOST_OF_WORDS) for term in terms):
             return None
         coefficients = tuple(map(_two_words, terms))
         # A coefficient is known to 2**-104 of itself, or of the first one.

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial, reduce
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import elementary_functions as functions
@@ -36,20 +37,32 @@ SMALL = 2.0**-1005
 #: Up to which power of two a constant is multiplied as it is.
 MODERATE_POWER = 64
 
+#: Nothing is lost of terms that are larger than this and than so many times what is lost of their sum: their error is more.
+LARGE, OF_LOST = 2.0**-900, 2.0**100
+
+#: Sums, choices between two numbers, and the operations of which each operand says whether the result is zero.
+SUMS = frozenset({ops.ADD, ops.SUBTRACT})
+CHOICES = frozenset({functions.LARGER, functions.SMALLER})
+ZERO_BY_ALL = frozenset({ops.MULTIPLY, *SUMS, *CHOICES})
+
 #: The operations of IEEE 754 that round.
-ARITHMETIC = frozenset({ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.DIVIDE, ops.SQUARE_ROOT})
+ARITHMETIC = frozenset({*SUMS, ops.MULTIPLY, ops.DIVIDE, ops.SQUARE_ROOT})
 
 #: The comparisons of two numbers.
 COMPARISONS = frozenset({ops.LESS, ops.LESS_EQUAL, ops.EQUAL})
 
 
 def _zero_by(n: Expression) -> Sequence[Expression]:
-    """The operands of which one that is zero makes a result zero; of a choice what is chosen among."""
-    if n.operation is ops.MULTIPLY:
-        return n.operands
-    if n.operation in (ops.DIVIDE, ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN):
-        return n.operands[:1]
-    return n.operands[1:] if n.operation is ops.SELECT else ()
+    """The operands that say whether a number is zero; of a choice what is chosen among."""
+    if n.operation is ops.SELECT:
+        return n.operands[1:]
+    return n.operands if n.operation in ZERO_BY_ALL else n.operands[:1]
+
+
+def _every(truths: Sequence[Expression | None]) -> Expression | None:
+    """Whether all of these are true."""
+    known = [truth for truth in truths if truth is not None]
+    return reduce(both, known) if len(known) == len(truths) else None
 
 
 class TestedDoubles(TestedReals, UntestedElements):
@@ -75,27 +88,54 @@ class TestedDoubles(TestedReals, UntestedElements):
     def _is_exact_zero(self, root: Expression, *, of_operands: bool = False) -> Expression | None:
         """Whether a number is zero and has not underflowed: a product where a factor is zero, a quotient where the dividend is.
 
-        A sum or function that is zero is taken for an exact zero, too, but for ``of_operands``: its result has a test of its own.
+        What cancels is taken for an exact zero, too, but for ``of_operands``: its result has a test of its own.
         """
-        m, zero, found = self.m, self.m.number(0.0), dict[Expression, Expression | None]()
-        for n in walk(root, operands=_zero_by):
-            known = [found[operand] for operand in _zero_by(n)]
-            if n.operation is ops.SELECT:
-                condition = self._condition(n)
-                sides = zip((condition, m.not_(condition)), known, strict=True)
-                found[n] = either(*(both(side, is_zero) for side, is_zero in sides if is_zero is not None))
-            elif n.operation is ops.CONSTANT:
-                found[n] = None if n.attribute else m.always
-            elif known:
-                found[n] = either(*known)
-            elif self.number(n).stored.smallest_magnitude or (of_operands and not _is_certain(self.number(n))):
-                found[n] = None
-            else:
-                found[n] = is_zero = m.equal_(self.number(n).high, zero)
-                if self._has_factors(n):  # terms of a sum may have underflowed
-                    first, *others = (m.equal_(self.number(operand).high, zero) for operand in self._operands(n))
-                    found[n] = both(is_zero, either(first, *others))
+        found = dict[Expression, Expression | None]()
+        operands = partial(self._of_zero, of_operands=of_operands)
+        for n in walk(root, operands=operands):
+            found[n] = self._is_zero_by(n, [found[operand] for operand in operands(n)], of_operands=of_operands)
         return found[root]
+
+    def _of_zero(self, n: Expression, *, of_operands: bool) -> Sequence[Expression]:
+        """The operands that are asked for it: none where nothing has underflowed, as the bound says."""
+        asks = of_operands or n.operation is ops.SELECT or self.number(n).error.static
+        return _zero_by(n) if asks else ()
+
+    def _is_zero_by(
+        self, n: Expression, are_zero: Sequence[Expression | None], *, of_operands: bool
+    ) -> Expression | None:
+        """The same of a node, given where the operands that are asked are such zeros."""
+        m, operation = self.m, n.operation
+        if operation is ops.SELECT:
+            condition = self._condition(n)
+            sides = zip((condition, m.not_(condition)), are_zero, strict=True)
+            return either(*(both(side, is_zero) for side, is_zero in sides if is_zero is not None))
+        if operation is ops.CONSTANT:
+            return None if n.attribute else m.always
+        if self.number(n).stored.smallest_magnitude > 0:
+            return None
+        is_zero = m.equal_(self.number(n).high, m.number(0.0))
+        if not are_zero:
+            return is_zero
+        if operation in SUMS or operation in CHOICES:
+            if of_operands:
+                return _every(are_zero)
+            if operation in SUMS:  # of two terms that cancel one is asked: a number of one word
+                term = min(n.operands, key=lambda operand: not self.number(operand).is_exact)
+                clear = either(self._is_large(term, beside=n), _every(are_zero))
+            else:  # the other one is clearly on one side of zero
+                pairs = zip(are_zero, n.operands, strict=True)
+                clear = _every([either(zero, self._is_large(other, beside=n)) for zero, other in pairs])
+            return None if clear is None else both(is_zero, clear)
+        return None if operation.at_zero else either(*are_zero)  # what has another value there is zero elsewhere
+
+    def _is_large(self, n: Expression, beside: Expression) -> Expression | None:
+        """Whether what is lost of a number and of its sum with another does not show beside it; None for never."""
+        m, number = self.m, self.number(n)
+        limit = max(LARGE, self.number(beside).error.static * OF_LOST)
+        if number.interval.smallest_magnitude >= limit:
+            return m.always
+        return None if n.operation is ops.CONSTANT else m.less_(m.number(limit), m.abs_(m.unscaled(number).high))
 
     def _truth(self, root: Expression) -> Expression:
         """A comparison with zero is in no doubt where a number is exactly zero: arrays have many zeros."""
@@ -151,7 +191,7 @@ class TestedDoubles(TestedReals, UntestedElements):
         reach = error.absolute
         if reach is not None and reach.operation is ops.CONSTANT and reach.attribute <= UNSEEN:
             reach = None
-        if error.static > UNSEEN:
+        if error.static > (0.0 if self._splits_operands else UNSEEN):
             static = m.number(error.static)
             static = static if number.exponent is None else m.scale_(static, m.neg_(number.exponent))
             reach = static if reach is None else m.add_(reach, static)
@@ -178,7 +218,7 @@ class TestedDoubles(TestedReals, UntestedElements):
         # Outside of a function's domain both ends are NaN. There, and at its poles, the result is decided.
         differ = m.less_(*ends) if _has_domain(root) else m.not_(m.equal_(*ends))
         if is_tiny is not None and self._splits_operands:
-            tiny_ends = [to_subnormal(m, replace(number, low=end, is_normal=False)) for end in lows]
+            tiny_ends = [to_subnormal(m, replace(number, low=end, low_is_number=True, is_normal=False)) for end in lows]
             crosses = both(m.less_equal_(ends[0], m.number(0.0)), m.less_equal_(m.number(0.0), ends[1]))
             crosses = except_where(crosses, m.keeps_sign(number))
             differ_if_tiny = node(ops.OR, (m.not_(m.equal_(*tiny_ends)), crosses), None, Format.BIT)

@@ -143,7 +143,8 @@ class Bounded(Totals):
     def error_scaled(self, a: DoubleWord, exponent: Expression) -> Bound:
         error = self.error_of_mantissa(a)
         absolute = None if error.absolute is None else self.scale_(error.absolute, exponent)
-        return replace(error, absolute=absolute, least=1.0, largest=2.0)
+        least, largest = (a.error.least, a.error.largest) if a.exponent is None else (0.0, math.inf)
+        return replace(error, absolute=absolute, least=least, largest=largest)
 
     def _in_other_frame(self, a: DoubleWord) -> DoubleWord:
         """A number that was computed beside a power of two: nothing but zero is known to lie on one side of it then."""
@@ -397,6 +398,9 @@ class Bounded(Totals):
             absolute = self._sum_of(absolute, self._in_frame(a))
         least, largest = a.mantissa.smallest_magnitude, a.mantissa.largest_magnitude
         return replace(a.error, static=0.0, absolute=absolute, least=least, largest=largest)
+
+    def error_in_frame(self, a: DoubleWord) -> Bound:
+        return replace(self.error_of_mantissa(a), least=0.0, largest=math.inf)
 
     def square_root(self, a: DoubleWord) -> DoubleWord:
         if self.of_doubles and a.exponent is not None:

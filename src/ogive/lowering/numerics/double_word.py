@@ -262,6 +262,10 @@ class Arithmetic(Machine, Checked):
         """The bound of that."""
         return a.error
 
+    def error_in_frame(self, a: DoubleWord) -> Bound:
+        """The bound of that beside a power of two that may be any."""
+        return a.error
+
     def with_common_exponent(self, a: DoubleWord, b: DoubleWord) -> tuple[DoubleWord, DoubleWord, Expression]:
         """Two numbers without the larger of their exponents, and that. A zero has none."""
         zero, least = self.number(0.0), self.number(-LARGEST_EXPONENT)
@@ -274,8 +278,10 @@ class Arithmetic(Machine, Checked):
         numbers = []
         for number in (a, b):
             rest = self.neg_(larger) if number.exponent is None else self.sub_(number.exponent, larger)
-            framed = replace(self.mantissa(number), exponent=rest, interval=number.stored | Interval.point(0.0))
-            numbers.append(self.unscaled(replace(framed, mantissa=number.stored)))
+            framed = replace(
+                number, exponent=rest, interval=number.stored | Interval.point(0.0), mantissa=number.stored
+            )
+            numbers.append(self.unscaled(replace(framed, error=self.error_in_frame(number))))
         return numbers[0], numbers[1], larger
 
     def with_exponent(self, a: DoubleWord) -> DoubleWord:

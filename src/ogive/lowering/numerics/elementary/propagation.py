@@ -21,7 +21,7 @@ from ogive.lowering.numerics.bounded import SLACK, Bounded
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.exponential.exp import FARTHEST, exp_of_sums
 from ogive.lowering.numerics.elementary.extremes import computed_remainder, is_one_word
-from ogive.lowering.numerics.elementary.function_row import FUNCTIONS, Function
+from ogive.lowering.numerics.elementary.function_row import FUNCTIONS, Function, more_than_result
 from ogive.lowering.numerics.elementary.own_errors import CORRECTED, IN_WORDS, PROMOTED
 from ogive.lowering.numerics.elementary.trigonometric import NO_TURN
 from ogive.lowering.numerics.interval import Interval
@@ -214,6 +214,9 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
             if slope is not None:
                 grown = m.mul_(grown, slope(m, u.high, value))
             grown = grown if far is None else m.select_(far, m.number(0.0), grown)
+            is_of_value = function.underflows or slope is more_than_result  # beside the same power of two
+            if m.of_doubles and result.exponent is not None and not is_of_value:
+                grown = m.scale_(grown, m.neg_(result.exponent))
             if is_of_angle and not m.extended:
                 # The functions of a vast angle have no known sign, which is all that is left beside an infinity.
                 tells_nothing = both(m.less_(m.abs_(value), grown), m.less_(m.number(SMALLEST_TURN), grown))
