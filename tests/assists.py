@@ -54,8 +54,8 @@ NUMPY = {
 #: The smallest normal numbers of what is computed with.
 NORMAL = {Format.F32: 2.0**-126, Format.F64: 2.0**-1022}
 
-#: How many numbers a vector has, what an assist takes it, in nanoseconds, and how many elements go through a fast path together.
-LANES, TIME, BLOCK = {Format.F32: 16, Format.F64: 8}, 40.0, 64
+#: How many numbers a vector has, and what an assist takes it, in nanoseconds.
+LANES, TIME = {Format.F32: 16, Format.F64: 8}, 40.0
 
 #: How many elements; of rows, how many and how long.
 COUNT, ROWS, LENGTH = 1024, 8, 256
@@ -226,7 +226,7 @@ class Evaluation:
             count += len(stage.reductions)
             for place, value in stage.kept:
                 self.operands[place] = self.value(value)
-        for root in (*self.roots, *self.fast_roots):
+        for root in self.program.roots:
             self.value(root)
 
     def _reduced(self, place: int, kind: str, value: Expression) -> Iterator[tuple[tuple[int, int], Array]]:
@@ -244,25 +244,10 @@ class Evaluation:
         yield from (((place, 0), total.view(np.float64) if is_whole else total), ((place, 1), nothing))
 
     @property
-    def roots(self) -> tuple[Expression, ...]:
-        return self.program.roots
-
-    @property
-    def fast_roots(self) -> tuple[Expression, ...]:
-        path = self.program.fast_path
-        if path is None:
-            return ()
-        return (path.magnitude, path.limit, *path.results, *(() if path.undecided is None else (path.undecided,)))
-
-    def paths(self) -> tuple[Array, Array]:
-        """Where the fast path is taken, and where results are undecided."""
-        path, general = self.program.fast_path, self.program.undecided
-        undecided = np.False_ if general is None else self.values[general]
-        if path is None:
-            return np.False_, undecided
-        takes = ~self._in_groups(~(self.values[path.magnitude] < self.values[path.limit]), BLOCK)
-        of_path = np.False_ if path.undecided is None else self.values[path.undecided]
-        return takes, np.where(takes, of_path, undecided)
+    def undecided(self) -> Array:
+        """Where results are undecided."""
+        test = self.program.undecided
+        return np.False_ if test is None else self.values[test]
 
     def _in_groups(self, where: Array, count: int) -> Array:
         """Whether an element of its group has it."""
@@ -271,24 +256,21 @@ class Evaluation:
         groups = np.broadcast_to(where, self.shape).reshape(*self.shape[:-1], -1, count).any(-1, keepdims=True)
         return np.broadcast_to(groups, (*groups.shape[:-1], count)).reshape(self.shape)
 
-    def computed_where(self, takes: Array) -> dict[Expression, Array]:
+    def computed_where(self) -> dict[Expression, Array]:
         """The nodes, and where they are computed: what only rare values need, in vectors with one."""
-        found: dict[Expression, Array] = {}
-        for roots, start in ((self.roots, ~np.asarray(takes)), (self.fast_roots, np.asarray(takes))):
-            active = dict.fromkeys(roots, start)
-            for n in reversed(list(walk(*roots))):
-                here = active.get(n, np.False_)
-                found[n] = found.get(n, np.False_) | here
-                for place, operand in enumerate(n.operands):
-                    where = here
-                    if n.operation is ops.SELECT_RARE and place == 1:
-                        where = where & self._in_groups(self.values[n.operands[0]], 16)
-                    active[operand] = active.get(operand, np.False_) | where
+        roots = self.program.roots
+        found: dict[Expression, Array] = dict.fromkeys(roots, np.True_)
+        for n in reversed(list(walk(*roots))):
+            for place, operand in enumerate(n.operands):
+                where = found[n]
+                if n.operation is ops.SELECT_RARE and place == 1:
+                    where = where & self._in_groups(self.values[n.operands[0]], 16)
+                found[operand] = found.get(operand, np.False_) | where
         return found
 
-    def slow_operations(self, takes: Array) -> tuple[list[str], float]:
+    def slow_operations(self) -> tuple[list[str], float]:
         """The operations that take assists for more than rare elements, and their time for an element."""
-        names, time, computed = [], 0.0, self.computed_where(takes)
+        names, time, computed = [], 0.0, self.computed_where()
         for n, slow in self.slow.items():
             if self.program.stages and np.ndim(slow) and np.shape(slow)[-1] == 1:
                 continue  # once a row
@@ -328,12 +310,11 @@ def assists_of(
         found = Evaluation(current, arrays, parameters, shape)
         with np.errstate(all="ignore"):
             found.run()
-            takes, undecided = found.paths()
-            operations, time = found.slow_operations(takes)
+            operations, time = found.slow_operations()
         if operations:
             counted = Counter(operations)
             yield Assist(data, level, tuple(f"{count} {each}" for each, count in counted.items()), float(time * reach))
-        where = np.broadcast_to(undecided, shape)
+        where = np.broadcast_to(found.undecided, shape)
         share = float((where.any(-1) if program.stages else where).mean())
         reach *= 1.0 if share > WHOLE and not program.stages else share
         if not reach:

@@ -44,15 +44,10 @@ def verify(*roots: Expression, stage: Literal["formula", "primitive"]) -> None:
 def verify_program(program: Program) -> None:
     """The same of all graphs of a program; and of results that could differ between machines."""
     verify(*program.roots, stage="primitive")
-    verify(*program.tests, stage="primitive")
     _verify_constants(program)
     for form in program.first_levels:
         verify_program(form)
     _verify_estimates("results", program.results, program.undecided)
-    if program.fast_path is not None:
-        fast = program.fast_path
-        verify(fast.magnitude, fast.limit, *fast.results, stage="primitive")
-        _verify_estimates("results of the fast path", fast.results, fast.undecided)
     reduced = [reduction.value for stage in program.stages for reduction in stage.reductions]
     if program.undecided is None:  # what is reduced is part of any test of what follows
         _verify_estimates("numbers of a row", reduced, None)
@@ -68,9 +63,7 @@ def _verify_estimates(what: str, results: Sequence[Expression], test: Expression
 def _verify_constants(program: Program) -> None:
     """No subnormal constant is an operand where processors take microcode for it. Bounds of float64 results are as small."""
     smallest = {Format.F32: 2.0**-126, Format.F64: 2.0**-1022}
-    path = program.fast_path
-    fast = () if path is None else (path.limit, *path.results)
-    for current in walk(*program.roots, *program.tests, *fast):
+    for current in walk(*program.roots):
         least = smallest.get(current.format)
         if least is None or current.operation not in (ops.FMA, ops.MULTIPLY, ops.DIVIDE):
             continue

@@ -84,9 +84,10 @@ def later_kernels(formulas: Iterable[Formula]) -> dict[str, int]:
             after = kernel_of(formula).counts
             elements, retried, repaired = (b - a for a, b in zip(before[:3], after[:3], strict=True))
             assert elements == 1 << 16
-            levels = len(first_level(formula.program, host_target()).later)
-            # The first undecided elements skip the retry, and with it what it would have decided.
-            found[formula.identity] = levels if repaired else int(retried > 0)
+            later = first_level(formula.program, host_target()).later
+            # The first undecided elements skip the retries, and with them what they would have decided.
+            retries = sum(not level.has_mask for level in later) if retried else 0
+            found[formula.identity] = len(later) if repaired else retries
     return found
 
 

@@ -31,7 +31,15 @@ TESTS = [
     ),
     *(
         f"tests/cpu/test_{name}.py"
-        for name in ["operator", "failing_memory", "third_level", "jax", "fast_path", "wheel_kernels", "many_threads"]
+        for name in [
+            "operator",
+            "failing_memory",
+            "third_level",
+            "jax",
+            "moderate_reals",
+            "wheel_kernels",
+            "many_threads",
+        ]
     ),
     "tests/cpu/test_containers.py",
     "tests/torch/test_short_calls.py",

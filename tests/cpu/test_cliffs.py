@@ -122,6 +122,9 @@ ZEROS = {
 #: Products with zero that are repaired in float64: slower by a few times, and no cliff.
 REPAIRED = {("vjp(quick_gelu)", "float64"), ("vjp(snake)", "float64")}
 
+#: Operands at 0 are a case of the retry: of atan2, and of what begins with moderate float32, for which it takes 1.1 times as long.
+RETRIED = {("atan2", "float32"), ("atan2", "float64"), ("vjp(serf)", "float32")}
+
 
 @pytest.mark.parametrize(
     ("name", "dtype"), [(n, d) for n in ZEROS for d in ("float32", "float64") if (n, d) not in REPAIRED]
@@ -129,9 +132,11 @@ REPAIRED = {("vjp(quick_gelu)", "float64"), ("vjp(snake)", "float64")}
 def test_zeros_ask_for_no_repair(name, dtype):
     op = ZEROS[name]
     signature = next(s for s in op.signatures if {t.name for t in s.inputs} == {dtype})
-    kernel = kernel_of(op.computation(signature))
+    kernel, zeros = kernel_of(op.computation(signature)), [np.zeros(COUNT, dtype) for _ in signature.inputs]
+    for _ in range(2):  # the first few elements skip the retries
+        op(*zeros)
     before = kernel.counts
-    found = op(*(np.zeros(COUNT, dtype) for _ in signature.inputs))
+    found = op(*zeros)
     assert np.all(np.asarray(found) == np.dtype(dtype).type(math.log(2) if name == "softplus" else 0))
     assert kernel.counts[2] == before[2]
-    assert kernel.counts[1] == before[1] or name == "atan2"  # whose operands at 0 are a case of the retry
+    assert kernel.counts[1] == before[1] or (name, dtype) in RETRIED

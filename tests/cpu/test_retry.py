@@ -79,7 +79,7 @@ def _retries_compute_few():
         yield
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def ufunc():
     verify_program(chain())
     return make_ufunc("chain", chain())
@@ -104,6 +104,33 @@ def test_layouts(ufunc):
     np.testing.assert_array_equal(out[:, ::2], expected(x.reshape(200, 300)))
     ufunc(x[::2], out=x[::2])
     np.testing.assert_array_equal(x[::2], expected(data(60_000, 0.02)[::2]))
+
+
+def test_short_calls_after_one_for_the_retry():
+    """They go to the retry at once, sixteen in all with the first; then the kernel is asked again."""
+    ufunc = make_ufunc("short calls", chain())
+    x = np.full(512, 5, np.float32)
+    np.testing.assert_array_equal(ufunc(x), expected(x))
+    x[:] = 2
+    found = [ufunc(x)[0] for _ in range(16)]
+    assert found == [x[0] * FACTORS[1]] * 15 + [x[0] * FACTORS[0]]
+
+
+def test_a_retry_before_a_retry(threads):
+    """Where many elements pass two levels, each takes the chunks after that at once."""
+    threads(1)
+    operand = node(ops.INPUT, (), 0, Format.F32)
+    is_passed_on = node(ops.LESS, (constant(1.0), operand), None, Format.BIT)
+    results = (node(ops.MULTIPLY, (operand, constant(11.0)), None, Format.F32),)
+    ufunc = make_ufunc("two retries", chain().level_before(results=results, undecided=is_passed_on))
+    x = data(40 * 4096 + 100, 0.01)
+    x[2 * 4096 : 30 * 4096 + 50] = data(28 * 4096 + 50, 0.2)
+    kept = x.copy()
+    for found in (ufunc(x), ufunc(kept, out=kept)):
+        own = np.where(x <= 1, np.float32(11), FACTORS[np.sum([x > later for later in LATER], axis=0)])
+        is_later = (x <= LATER[0]) & ((found == x * FACTORS[1]) | (found == x * FACTORS[0]))
+        np.testing.assert_array_equal(found, np.where(is_later, found, x * own))
+        assert np.mean(found[29 * 4096 : 30 * 4096][x[29 * 4096 : 30 * 4096] == 1] == 3) > 0.9
 
 
 def test_chunks_that_go_on_as_a_whole(ufunc, threads):
@@ -287,10 +314,10 @@ def test_a_chain_has_an_end():
     with pytest.raises(ValueError, match="a retry is another kernel, without code yet"):
         kernel([compiled]).prepare()
     last = kernel()
-    middle = kernel([last, kernel()])
+    middle = kernel([last, kernel(), kernel()])
     first = kernel([middle, last])
     first.prepare()
-    with pytest.raises(ValueError, match="a chain of 4 kernels; 3 are possible"):
+    with pytest.raises(ValueError, match="a chain of 5 kernels; 4 are possible"):
         middle.prepare()
     with pytest.raises(ValueError, match="nothing follows a repair"):
         kernel([kernel(outputs=(4, 1)), kernel()]).prepare()

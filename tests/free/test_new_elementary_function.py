@@ -118,7 +118,7 @@ def test_enclosures_decide_it():
 
 
 @pytest.mark.matrix(share=16, pool="slow")
-def test_the_fast_path_knows_that_it_makes_no_nan():
+def test_the_level_of_moderate_operands_knows_that_it_makes_no_nan():
     op = ogive.operator(types=["float32"])(lambda x: bent(x * x * x + 2 * x))
     program = op.program(op.signatures[0])
     values = np.float32(np.linspace(-300, 300, 999))

@@ -51,7 +51,7 @@ OF_ROWS = ("row_value", "row_input")
 def takes_columns(program: Program) -> bool:
     """Whether a program has functions for columns."""
     repeats = any(stage.repeats for stage in program.stages)
-    return bool(program.stages) and program.in_any_order and program.fast_path is None and not repeats
+    return bool(program.stages) and program.in_any_order and not repeats
 
 
 @dataclass

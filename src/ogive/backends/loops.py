@@ -1,9 +1,8 @@
 """The loops of a CPU: over several blocks of elements at a time, over single ones, over rows.
 
-The instructions of one block wait for each other, those of several fill the gaps. Where a program has a fast path for
-operands that are not large (lowering/fast_path.py), the loop over several blocks decides at each turn between these and the
-results'. Where a program has tables a turn begins the elements of the next one (`begun`), whose instructions wait less then.
-The measured preferences of a target (prefetch, stores past the caches) is asked of its tuning.
+The instructions of one block wait for each other, those of several fill the gaps. Where a program has tables a
+turn begins the elements of the next one (`begun`), whose instructions wait less then. The measured preferences of a target
+(prefetch, stores past the caches) is asked of its tuning.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ def begun(program: Program) -> tuple[Expression, ...]:
     goes on from them. Other programs take nothing. With tables of two functions it was measured to take longer.
     """
     is_single = all(t.name == "float32" for t in (*program.inputs, *program.outputs))
-    if program.undecided is None or program.stages or program.fast_path or not is_single:
+    if program.undecided is None or program.stages or not is_single:
         return ()
     needed = (*program.results, program.undecided)
     differing = varying(needed)
@@ -194,13 +193,8 @@ class CpuLoops(Nodes):
         self.valid = self.valid_lanes() if loop.is_incomplete else ""
         if loop.width > block:
             self._fetch_ahead(operand_types)
-        decides = loop.width > block and self.program.fast_path is not None
         tested = self.program.undecided is not None and not self.program.stages
         undecided = self.program.undecided if tested else None
-        if decides:
-            stored = self._unless_usual(stored, operand_types)
-            roots = [value for _, value in stored]
-            undecided = self.program.fast_path.undecided if self.program.fast_path else None
         flagged = () if undecided is None else (undecided,)
         self.region([*roots, *flagged], varying([*roots, *flagged]))
         if tested:
@@ -222,9 +216,6 @@ class CpuLoops(Nodes):
             self.label = "stored"
         else:
             self.lines += [self.store(*place) for place in places]
-        if decides:
-            self.lines += ["  br label %turned", "turned:"]
-            self.label = "turned"
         for accumulator in found:
             accumulator.accumulate(loop.name)
         self.block, self.valid = block, ""
@@ -311,34 +302,6 @@ class CpuLoops(Nodes):
     ) -> list[tuple[str, str, Format]]:
         """The stored nodes, with their places and types."""
         return [(self.value(result), self.address(i, operand_types[i]), operand_types[i]) for i, result in stored]
-
-    def _unless_usual(
-        self, stored: Sequence[tuple[int, Expression]], operand_types: Sequence[Format]
-    ) -> list[tuple[int, Expression]]:
-        """Store the results where an operand is unusual, and what is to be stored elsewhere.
-
-        Each way loads its operands itself: so conversions to float64 take them from memory, and not registers apart.
-        """
-        path = self.program.fast_path
-        assert path is not None
-        results = [value for _, value in stored]
-        undecided = self.program.undecided
-        flagged = () if undecided is None else (undecided,)
-        differing = varying([path.magnitude, *results, *flagged])
-        self.region([path.magnitude], differing)
-        any_lane = self.any_at_least(path.magnitude.format, *map(self.value, (path.magnitude, path.limit)))
-        self.lines += [f"  br i1 {any_lane}, label %general, label %fast, !prof !0", "general:"]
-        self.names = {n: name for n, name in self.names.items() if n not in differing}
-        self.label = "general"
-        self.region([*results, *flagged], differing)
-        if undecided is not None:
-            self._store_flags(undecided)
-        places = self._places(stored, operand_types)
-        self.lines += [self.store(*place) for place in places]
-        self.lines += ["  br label %turned", "fast:"]
-        self.names = {n: name for n, name in self.names.items() if n not in differing}
-        self.label = "fast"
-        return [(operand, value) for (operand, _), value in zip(stored, path.results, strict=True)]
 
     def _fetch_ahead(self, operand_types: Sequence[Format], *, always: bool = False) -> None:
         """Software prefetch.

@@ -58,7 +58,7 @@ class Work:
     marks_row: bool
     """Whether it says of a row as a whole that it is undecided."""
     everything: tuple[Expression, ...]
-    """All roots, those of the program's fast path and its tests included."""
+    """All roots, the test included."""
     differing: frozenset[Expression]
     """The nodes that differ from element to element."""
     operand_types: tuple[Format, ...]
@@ -76,10 +76,9 @@ def work_of(program: Program, stage: int) -> Work:
     stored = tuple(enumerate(program.results, start=len(program.inputs))) if is_last else program.stages[stage].kept
     of_rows = tuple(place for place in stored if place[0] in program.row_operands)
     stored = tuple(place for place in stored if place not in of_rows)
-    path, tests = program.fast_path, program.tests if is_last else []
+    tests = [program.undecided] if is_last and program.undecided is not None else []
     roots = [*(reduction.value for reduction in reductions), *(value for _, value in stored)]
-    on_path = () if path is None else (path.magnitude, path.limit, *path.results)
-    everything = (*roots, *(value for _, value in of_rows), *on_path, *tests)
+    everything = (*roots, *(value for _, value in of_rows), *tests)
     differing = varying(everything)
     marks = _marks(program, differing) if program.stages and tests else None
     if marks is not None:

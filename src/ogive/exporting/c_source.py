@@ -2,7 +2,7 @@
 
 An element-wise function is a loop over chunks. A chunk is computed into a buffer, so that a result may be written over an
 operand; elements whose rounding test leaves them open are computed again, with more bits, by a function of single
-elements. Compilers vectorise the loop.
+elements. Where a chain has more levels, they compute chunks of which many elements are open. Compilers vectorise loops.
 
 A row-wise function is a function for each stage of its program (backends/c_rows.py), and a description of them, by which
 the loops of backends/row_stages.h and row_loop.h go: the first is the one that the runtime compiles.
@@ -24,13 +24,16 @@ from ogive.backends.dialects import ISO_C
 from ogive.exporting.float_source import float_functions
 from ogive.exporting.interface import C_TYPES, Interface
 from ogive.graph.expression import Expression, Format, walk
-from ogive.lowering.program import FastPath, Program
+from ogive.lowering.program import Program
 
 __all__ = ["COMMON", "ROW_FIELDS", "common_files", "source_text"]
 
 #: So many elements are computed between two looks at the marks: 0.5 to 4 KiB of buffers an operand.
 CHUNK = 512
 
+#: A level of moderate operands tries so many elements of a chunk first. Where it leaves more open than one of so many, the next
+#: level computes the chunk.
+TRIED, FEW = 64, 128
 
 #: The width of a line.
 WIDTH = 120
@@ -160,7 +163,7 @@ class _Functions:
 
     def texts(self) -> list[str]:
         interface = self.interface
-        again = [self._again(name, program) for name, program in zip(self._names, interface.later, strict=True)]
+        again = [self._again(program) for program in interface.later[-1:]]
         return [*again, self._chunk(), self._strided(), self._contiguous()]
 
     def _text(self, read: Callable[[int], str]) -> Text:
@@ -176,58 +179,45 @@ class _Functions:
         text.support = self.support
         return text
 
-    @property
-    def _names(self) -> list[str]:
-        """The functions of later programs."""
-        return [f"{self.interface.name}_again{number or ''}" for number in range(len(self.interface.later))]
-
-    def _again(self, name: str, program: Program) -> str:
-        """The function of one element, with more bits. All but the last say whether the element is open still."""
+    def _again(self, program: Program) -> str:
+        """The function of one element, with more bits."""
         results = [f"{C_TYPES[o.type.name]} *{o.name}" for o in self.outputs]
         given = [f"const {C_TYPES[o.type.name]} {o.name}" for o in self.inputs]
-        roots = [*program.results[: len(self.outputs)], *program.tests[:1]]
         text = self._text(lambda k: self.inputs[k].name)
         text.rolls = True
-        lines, values = text.statements(roots)
-        lines += [f"*{o.name} = {bare(value)};" for o, value in zip(self.outputs, values, strict=False)]
-        title, kind = "One element again, with more bits.", "void"
-        if name != self._names[-1]:
-            lines.append(f"return {bare(values[-1]) if program.tests else 0};")
-            title, kind = "One element again; whether it is open still.", "int"
+        lines, values = text.statements(program.results[: len(self.outputs)])
+        lines += [f"*{o.name} = {bare(value)};" for o, value in zip(self.outputs, values, strict=True)]
         lines = [*self._unused(lines), *joined(lines)]
-        head = f"static OGIVE_RARE {kind} {name}({', '.join([*given, *results, *self.parameters])})"
-        return _function(title, head, lines)
+        head = f"static OGIVE_RARE void {self.interface.name}_again({', '.join([*given, *results, *self.parameters])})"
+        return _function("One element again, with more bits.", head, lines)
 
     def _chunk(self) -> str:
         """The loop over a chunk."""
-        program, name = self.interface.program, self.interface.name
+        name, (program, *later) = self.interface.name, _worthwhile((self.interface.program, *self.interface.later))
         text = self._text(lambda k: f"{self.inputs[k].name}[i]")
-        loop = self._loop(text, [*program.results, *([] if program.undecided is None else [program.undecided])])
-        fast = program.fast_path
-        if fast is not None and _is_shorter(fast, program):
-            short = self._loop(text, [*fast.results, *([] if fast.undecided is None else [fast.undecided])])
-            (limit_lines, (limit,)), (lines, (size,)) = text.statements([fast.limit]), text.statements([fast.magnitude])
-            kind = ISO_C.type(fast.magnitude.format)
-            lines += [f"const {kind} size = {bare(size)};", "most = most < size ? size : most;"]
-            before = [*limit_lines, f"{kind} most = 0;", *_each(lines), f"if (most < {bare(limit)}) {{"]
-            loop = [
-                *before,
-                *_indented(short),
-                "} else { /* the same for operands that are large or NaN */",
-                *_indented(loop),
-                "}",
-            ]
+        loop = _each(self._computed(text, program))
         before, after = list[str](), list[str]()
-        if program.undecided is not None:
+        if later:
             before = [f"uint8_t is_open[{CHUNK}];", "int any = 0;"]
             arguments = [f"{o.name}[i]" for o in self.inputs] + [f"&{o.name}[i]" for o in self.outputs]
-            given = ", ".join([*arguments, *self.interface.parameters])
-            *earlier, last = [f"{each}({given})" for each in self._names]
             after = [
                 "for (size_t i = 0; any && i < n; i++) {",
-                f"    if ({' && '.join(['is_open[i]', *earlier])}) {{",
-                f"        {last};",
+                "    if (is_open[i]) {",
+                f"        {name}_again({', '.join([*arguments, *self.interface.parameters])});",
                 "    }",
+                "}",
+            ]
+        if later[1:]:
+            retry, _ = later
+            before.append("size_t open = 0, done = 0;")
+            loop = [
+                f"for (size_t end = n < {TRIED} ? n : {TRIED}; done < n && open <= end / {FEW}; done = end, end = n) {{",
+                *_indented(["for (size_t i = done; i < end; i++) {", *_indented(self._computed(text, program)), "}"]),
+                *_indented(["for (size_t i = done; any && i < end; i++) {", "    open += is_open[i];", "}"]),
+                "}",
+                f"if (done < n || open > n / {FEW}) {{ /* the same for operands of any size */",
+                "    any = 0;",
+                *_indented(_each(self._computed(text, retry))),
                 "}",
             ]
         before = [*self._unused([*loop, *after]), *before]
@@ -237,13 +227,13 @@ class _Functions:
         head = f"static OGIVE_APART void {name}_chunk({', '.join([*pointers, 'size_t n', *self.parameters])})"
         return _function(f"At most {CHUNK} elements.", head, [*before, *loop, *after])
 
-    def _loop(self, text: Text, roots: Sequence[Expression]) -> list[str]:
-        """The loop that computes the results, and behind them the test, if there is one."""
-        lines, values = text.statements(roots)
+    def _computed(self, text: Text, program: Program) -> list[str]:
+        """The results of an element, and behind them the test, if there is one."""
+        lines, values = text.statements(program.roots)
         lines += [f"{o.name}[i] = {bare(value)};" for o, value in zip(self.outputs, values, strict=False)]
-        if len(values) > len(self.outputs):
+        if program.undecided is not None:
             lines += [f"is_open[i] = (uint8_t){values[-1]};", "any |= is_open[i];"]
-        return _each(joined(lines))
+        return joined(lines)
 
     def _unused(self, lines: Sequence[str]) -> list[str]:
         """The statement that an argument has no influence, such as the slope of unsigned numbers: compilers warn of it."""
@@ -260,7 +250,7 @@ class _Functions:
     def _is_direct(self) -> bool:
         """Whether results are written where they belong: nobody needs the operands again, over which they may lie."""
         program = self.interface.program
-        return program.undecided is None and program.fast_path is None and len(self.outputs) == 1
+        return program.undecided is None and len(self.outputs) == 1
 
     def _strided(self) -> str:
         place = {o: f"(char *){o.name} + (ptrdiff_t)at * {o.name}_step, {o.name}_step" for o in self.interface.operands}
@@ -311,7 +301,8 @@ class _RowFunctions(_Functions):
         own = f"{interface.name}_program"
         again: list[str] = []
         next_one = "NULL"
-        for name, program in reversed(list(zip(self._names, interface.later, strict=True))):
+        for number, program in reversed(list(enumerate(interface.later))):
+            name = f"{interface.name}_again{number or ''}"
             again += self._program(name, program, next_one)
             next_one = f"&{name}"
         size = _function(
@@ -350,13 +341,12 @@ class _RowFunctions(_Functions):
         return _function("", self._entry(strided=True), lines)
 
 
-def _is_shorter(fast: FastPath, program: Program) -> bool:
-    """Whether the fast path has fewer operations by a fifth: so it is worth a loop of its own."""
-    counts = [
-        sum(1 for n in walk(*results, *([] if test is None else [test])) if n.operands)
-        for results, test in ((fast.results, fast.undecided), (program.results, program.undecided))
-    ]
-    return counts[0] <= 0.8 * counts[1]
+def _worthwhile(levels: Sequence[Program]) -> Sequence[Program]:
+    """The levels that are worth a loop: not the first of float32 if it has fewer operations than the next by less than a tenth."""
+    if len(levels) < 3 or levels[0].outputs[0].bits == 64:
+        return levels
+    first, second, *_ = (sum(1 for n in walk(*level.roots) if n.operands) for level in levels)
+    return levels[1:] if first > 0.9 * second else levels
 
 
 def _indented(lines: Sequence[str]) -> list[str]:

@@ -21,14 +21,14 @@ from ogive.common.keys import remembered
 from ogive.graph import operations as ops
 from ogive.graph.expression import ROW_NUMBERS, Expression, Format, in_format, node, walk
 from ogive.lowering.cost import usual_cost, with_undecided
-from ogive.lowering.fast_path import fast_path
 from ogive.lowering.float_float_results import float_float_results
 from ogive.lowering.identities import beside_one, infinite_at_ends
 from ogive.lowering.moderate import moderate
+from ogive.lowering.moderate_reals import moderate_results
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.precisions import CORRECTED, CORRECTED_DOUBLES, CORRECTED_ELEMENTS, IN_WORDS, PROMOTED
 from ogive.lowering.numerics.single import SingleBounded
-from ogive.lowering.program import MASK, FastPath, Level, Number, Program, Source
+from ogive.lowering.program import MASK, Level, Number, Program
 from ogive.lowering.rounded_once import rounds_once
 from ogive.lowering.single_results import single_results
 from ogive.lowering.tested import TestedReals
@@ -118,15 +118,13 @@ def with_test(
     def repair() -> Program:
         return repaired(in_repair(), inputs, outputs, parameter_count)
 
-    def made(arithmetic: Bounded, tested: Tested, path: FastPath | None = None) -> Program:
+    def made(tested: Tested) -> Program:
         results, undecided = tested
         return Program(
             inputs,
             outputs,
             results,
             parameter_count=parameter_count,
-            fast_path=path,
-            source=Source(tuple(roots), arithmetic),
             undecided=undecided,
             later=() if undecided is None else (Level(repair, has_mask=True),),
             decide=decide,
@@ -134,17 +132,17 @@ def with_test(
 
     form = parameters_in(inputs, outputs)
     if is_of_doubles(roots, inputs, outputs):
-        arithmetic = Bounded(IN_WORDS)
-        return moderate(made(arithmetic, TestedDoubles(arithmetic, inputs, form).tested_shortly(roots, outputs)))
+        return moderate(made(TestedDoubles(Bounded(IN_WORDS), inputs, form).tested_shortly(roots, outputs)))
     is_long = any(t.bits == 64 for t in (*inputs, *outputs))
     arithmetic = Bounded(CORRECTED if is_long else PROMOTED)
     tested = TestedReals(arithmetic, inputs, form).tested_shortly(roots, outputs)
     short = single_results(roots, inputs, outputs, with_undecided(*tested))
     if short is None:
-        path = fast_path(roots, inputs, outputs, arithmetic, with_undecided(*tested))
-        found = last = made(arithmetic, tested, path)
+        shorter = moderate_results(roots, inputs, outputs, arithmetic, with_undecided(*tested))
+        last = made(tested)
+        found = last if shorter is None else last.level_before(results=shorter[0], undecided=shorter[1])
     else:
-        last = made(arithmetic, TestedReals(arithmetic, inputs, form, is_sharp=True).tested_shortly(roots, outputs))
+        last = made(TestedReals(arithmetic, inputs, form, is_sharp=True).tested_shortly(roots, outputs))
         found = _behind_single(last, *short)
     pairs = float_float_results(in_pairs, inputs, outputs, last, usual_cost(found.first))
     return replace(found, first_levels=pairs) if pairs else found
@@ -157,14 +155,17 @@ def _behind_single(
     results: Sequence[Expression],
     undecided: Expression | None,
 ) -> Program:
-    """The program of float64 with one before it that computes in float32.
+    """The program of float64 with one before it that computes in float32, and one of moderate operands before that.
 
-    Where float32 has one path for all operands it takes the place of the program, too, if that has a later level.
+    Where float32 has none of these it takes the place of the program, too, if that has a later level.
     """
-    path = fast_path(computed, made.inputs, made.outputs, single, with_undecided(results, undecided))
-    first = made.level_before(results=tuple(results), undecided=undecided, fast_path=path)
-    found = made if path or not made.later else replace(made, results=first.results, undecided=undecided)
-    return replace(found, first_levels=(first.usual if single.doubts_usual_parameters else first,))
+    shorter = moderate_results(computed, made.inputs, made.outputs, single, with_undecided(results, undecided))
+    first = made.level_before(results=tuple(results), undecided=undecided)
+    if shorter is None:
+        found = replace(made, results=first.results, undecided=undecided) if made.later else made
+        return replace(found, first_levels=(first,))
+    before = made if single.doubts_usual_parameters else first
+    return replace(made, first_levels=(before.level_before(results=shorter[0], undecided=shorter[1]),))
 
 
 def repaired(

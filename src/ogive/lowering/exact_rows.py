@@ -157,7 +157,6 @@ class _Levels:
             stages,
             scratch,
             self.parameter_count,
-            None,
             of_row,
             undecided=undecided,
             is_tested=True,
@@ -178,7 +177,7 @@ def words_of_rows(root: Expression, inputs: Sequence[ElementType]) -> Program:
     bound = m.number(0.0) if bound is None else m.mul_(bound, m.number(SLACK_OF_RUNNING))
     results = (number.high, m.low_part(number), m.select_(doubt or nowhere(), m.number(math.inf), bound))
     scratch = tuple(value.format for stage in stages for _, value in stage.kept)
-    return Program(tuple(inputs), outputs, results, stages, scratch, 0, None, frozenset(range(len(inputs), first)))
+    return Program(tuple(inputs), outputs, results, stages, scratch, 0, frozenset(range(len(inputs), first)))
 
 
 class _UsualRows(TestedRows):

@@ -161,11 +161,12 @@ def fast(
     has_functions = any(n.operation in FUNCTIONS | SLOPES and depends_on_elements(n) for n in walk(*roots))
     if not has_functions and not _keeps_digits(roots):
         return exact
+    careful = exact.last_tested
     try:
-        results, is_unusual = _results(exact, roots, tuple(inputs))
+        results, is_unusual = _results(careful, roots, tuple(inputs))
     except Unknown:
         return exact
-    undecided = exact.undecided
+    undecided = careful.undecided
     if undecided is not None:  # of an element that is not computed exactly nothing is in doubt
         undecided = node(ops.SELECT_RARE, (is_unusual, undecided, is_unusual), None, Format.BIT)
     made = Program(
@@ -174,7 +175,7 @@ def fast(
         results,
         parameter_count=exact.parameter_count,
         undecided=undecided,
-        later=exact.later,
+        later=careful.later,
         decide=exact.decide,
     )
     return made if is_worth_it(made, exact) else exact

@@ -140,7 +140,7 @@ def level_in_pairs(
     """A level before ``made`` with these results, where it is worth it beside a program of that cost."""
     if cost(with_undecided(results, undecided)) > WORTHWHILE * price:
         return None
-    return made.level_before(results=results, undecided=undecided, fast_path=None, source=None)
+    return made.level_before(results=results, undecided=undecided)
 
 
 class FloatFloatReals:

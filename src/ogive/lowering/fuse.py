@@ -1,7 +1,7 @@
 """Fuse: several programs, one after the other on the same elements, become one.
 
 Numbers that are rounded to an element type between two operators stay rounded, so fusing changes no bit; it saves
-the trips through memory. The fast paths of the programs become one (fast_path.py).
+the trips through memory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
 from ogive.graph.expression import STORAGE, Expression, Format, node
 from ogive.lowering.cost import usual_cost
-from ogive.lowering.fast_path import fast_path_of_steps
 from ogive.lowering.float_float_results import level_in_pairs
 from ogive.lowering.numerics.truths import either
 from ogive.lowering.program import MASK, Level, Number, Program, substituted
@@ -43,7 +42,6 @@ def fuse(
         tuple(types[i] for i in outputs),
         tuple(values[i] for i in outputs),
         parameter_count=first,
-        fast_path=fast_path_of_steps(inputs, steps, outputs, values, undecided),
         undecided=undecided,
         later=later_of_steps(
             steps,
@@ -51,6 +49,7 @@ def fuse(
             None if undecided is None else lambda: _repair(inputs, steps, outputs),
         ),
         decide=lambda operands, parameters: _decide(steps, outputs, operands, parameters),
+        is_fused=True,
     )
     forms: list[Program] = []
     for place in range(max((len(program.first_levels) for program, _ in steps), default=0)):
@@ -71,8 +70,8 @@ def _form(
     price: float,
 ) -> Program | None:
     """The program of these levels of the steps, before the one that is made of the steps."""
-    in_pairs = [(level.usual, given) for level, (_, given) in zip(levels, steps, strict=True)]
-    values, _, _, undecided = _substituted(inputs, in_pairs)
+    made_of = [(level, given) for level, (_, given) in zip(levels, steps, strict=True)]
+    values, _, _, undecided = _substituted(inputs, made_of)
     assert undecided is not None
     return level_in_pairs(made, tuple(values[i] for i in outputs), undecided, price)
 

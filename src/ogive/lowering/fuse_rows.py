@@ -275,7 +275,6 @@ class _Joint:
             tuple(stages),
             tuple(operand.format for operand in operands),
             self.parameter_count,
-            None,
             frozenset(of_row),
             undecided=either(*(final(test, test) for test in self.tests)),
             is_tested=self.is_tested,

@@ -42,7 +42,7 @@ from ogive.lowering.integers import (
 )
 from ogive.lowering.numerics.double_word import Arithmetic
 from ogive.lowering.numerics.elementary.function_row import known_in_pairs
-from ogive.lowering.program import MASK, Program, Source
+from ogive.lowering.program import MASK, Program
 from ogive.lowering.row_extremes import with_signs_of_extremes
 from ogive.lowering.single_precision import in_single_precision
 from ogive.lowering.untested_elements import untested, with_short_products
@@ -106,8 +106,7 @@ def lower(
         roots = as_computed(roots)
         arithmetic = _arithmetic_of(roots, inputs, outputs)
         made = untested(roots, inputs, outputs, arithmetic, parameter_count)
-        made = replace(made, source=Source(tuple(roots), arithmetic), decide=decide)
-        return with_short_products(made, roots, arithmetic)
+        return with_short_products(replace(made, decide=decide), roots, arithmetic)
     arithmetic = _arithmetic_of(roots, inputs, outputs)
 
     def made_for(results: Sequence[ElementType]) -> Program:

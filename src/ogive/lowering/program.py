@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ogive.common.dtypes import ELEMENT_TYPES, ElementType
 from ogive.graph import operations as ops
 from ogive.graph.expression import EXTREMES, STORAGE, Expression, Format, node, python, rewritten, varying, walk
 
-if TYPE_CHECKING:
-    from ogive.lowering.numerics.double_word import Arithmetic
-
 __all__ = [
     "MASK",
-    "FastPath",
     "Level",
     "Number",
     "Program",
     "Reduction",
-    "Source",
     "Stage",
     "Summation",
     "stored_operand",
@@ -134,30 +129,6 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class FastPath:
-    """Fast path: shorter graphs of the same results, where no operand is large or NaN."""
-
-    magnitude: Expression
-    """The operand's bits without the sign: as unsigned integers, numbers are in order, and NaN is the largest.
-    Of several operands the largest."""
-    limit: Expression
-    """From which magnitude on the fast path is not taken. It may depend on parameters."""
-    results: tuple[Expression, ...]
-    most: float
-    """The limit, or what it is less than if it depends on parameters."""
-    undecided: Expression | None = None
-    """Where these results may be wrong; None: nowhere."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """The formulas about real numbers that a program was made from, and the arithmetic that computes them."""
-
-    formulas: tuple[Expression, ...]
-    arithmetic: Arithmetic
-
-
-@dataclass(frozen=True)
 class Level:
     """A later program of a chain. Elements that ask for it have it made."""
 
@@ -181,12 +152,10 @@ class Program:
     """The rows of the kernel's own; as operands they follow the outputs."""
     parameter_count: int = 0
     """How many scalar parameters a kernel gets at run time."""
-    fast_path: FastPath | None = None
-    """The fast path of most blocks of elements, with the same bits."""
     row_operands: frozenset[int] = frozenset()
     """The operands of a row-wise program that have one number a row: inputs, then outputs, as they are counted."""
-    source: Source | None = field(default=None, compare=False)
-    """None for integers, for rows and for fused programs."""
+    is_fused: bool = field(default=False, compare=False)
+    """Whether it computes several programs, one after the other."""
     undecided: Expression | None = None
     """A bit: where a result may not be the correctly rounded one, because the number that it is rounded from is nearer to
     a rounding boundary than the bound of its error. None: nowhere."""
@@ -209,7 +178,8 @@ class Program:
 
     def level_before(self, **fields: Any) -> Program:
         """A program with these fields in the place of this one's, whose undecided elements this one computes again."""
-        return replace(self, **fields, later=(Level(lambda: self), *self.later), first_levels=())
+        later = () if self.undecided is None else self.later
+        return replace(self, **fields, later=(Level(lambda: self), *later), first_levels=())
 
     @property
     def first(self) -> Program:
@@ -222,20 +192,15 @@ class Program:
         return (self, *(level.make() for level in self.later))
 
     @property
+    def last_tested(self) -> Program:
+        """The last program of the chain before the repair: it takes operands of any size."""
+        before = [level for level in self.later if not level.has_mask]
+        return before[-1].make() if before else self
+
+    @property
     def has_mask_at_end(self) -> bool:
         """Whether enclosures decide what the last level leaves open."""
         return bool(self.later) and self.later[-1].has_mask
-
-    @property
-    def usual(self) -> Program:
-        """The program with the results of its fast path alone: where that is not taken, elements are undecided."""
-        path = self.fast_path
-        if path is None:
-            return self
-        undecided = node(ops.LESS_EQUAL, (path.limit, path.magnitude), None, Format.BIT)
-        if path.undecided is not None:
-            undecided = node(ops.OR, (path.undecided, undecided), None, Format.BIT)
-        return replace(self, results=path.results, undecided=undecided, fast_path=None)
 
     @property
     def is_repair(self) -> bool:
@@ -254,12 +219,6 @@ class Program:
         results = range(len(self.inputs), len(self.inputs) + len(self.outputs))
         undecided = self.undecided
         return undecided is not None and self.row_operands.issuperset(results) and undecided not in varying([undecided])
-
-    @property
-    def tests(self) -> list[Expression]:
-        """The nodes that say where results are undecided."""
-        found = (self.undecided, None if self.fast_path is None else self.fast_path.undecided)
-        return [test for test in found if test is not None]
 
     @property
     def roots(self) -> tuple[Expression, ...]:
@@ -293,20 +252,13 @@ class Program:
             for stage in self.stages
         ]
         rows = (passes, [f.name for f in self.scratch], sorted(self.row_operands), self.in_any_order)
-        parts = [f"{types} {self.parameter_count} {rows}", *self._graphs]
+        parts = [f"{types} {self.parameter_count} {rows}", python(*self.roots)]
         for form in self.first_levels:
-            parts += form._graphs
+            between = form.later[: max(0, len(form.later) - len(self.later) - 1)]
+            parts += [python(*program.roots) for program in (form, *(level.make() for level in between))]
         if self.has_mask_at_end:
             parts.append(self.later[0].make().text)
         return "\n".join(parts)
-
-    @property
-    def _graphs(self) -> list[str]:
-        if self.fast_path is None:
-            return [python(*self.roots)]
-        fast = self.fast_path
-        test = () if fast.undecided is None else (fast.undecided,)
-        return [python(*self.roots), python(fast.magnitude, fast.limit, *fast.results, *test)]
 
     @property
     def digest(self) -> str:

@@ -68,7 +68,7 @@ def untested_rows(
     store = rows.store_of_row if reduces else rows.store
     results = fewer_conversions([store(root, t) for root, t in zip(roots, outputs, strict=False)])
     row_operands = frozenset(range(len(inputs), first_scratch) if reduces else ())
-    return Program(inputs, tuple(outputs), results, stages, scratch, parameter_count, None, row_operands)
+    return Program(inputs, tuple(outputs), results, stages, scratch, parameter_count, row_operands)
 
 
 class UntestedRows(RowLowering, UntestedElements):

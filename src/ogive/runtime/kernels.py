@@ -145,7 +145,7 @@ def kept_or_made(
     }
     if note is not None:
         cache.store_note(note, known)
-    return {**known, "price of steps": price if program.source is None else 0.0}, image
+    return {**known, "price of steps": price if program.is_fused else 0.0}, image
 
 
 def first_level(program: Program, target: Target) -> Program:

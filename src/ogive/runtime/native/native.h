@@ -129,7 +129,7 @@ static inline double ogive_double_of_bits(uint64_t bits) {
 
 /* How many elements each level of a kernel with a repair has computed. Threads add to numbers of their own, which costs no
  * locked instruction; the first number is that of all threads for which there is none. */
-#define OGIVE_MOST_LATER 2 /* kernels of a chain behind the first: each before the last takes 40 KiB of the stack */
+#define OGIVE_MOST_LATER 3 /* kernels of a chain behind the first: each before the last takes 40 KiB of the stack */
 #define OGIVE_COUNTING_THREADS 16
 #define OGIVE_NUMBERS_OF_A_LINE 8
 
@@ -155,6 +155,7 @@ typedef struct OgiveKernel {
     struct OgiveKernel *later[OGIVE_MOST_LATER];
     int later_count;
     int before; /* how many kernels of the chain are before this one */
+    _Atomic int skipped; /* how many short calls go to the retry next, whatever they have */
     /* The repair once more, which compiles sooner: it computes the first few such elements while a retry has no code. */
     struct OgiveKernel *quick;
     /* For a row-wise kernel whose results depend on no order: its code for rows that are the columns of a matrix. */

@@ -794,8 +794,8 @@ static void find_chunk(const level *work, npy_intp at, void **places) {
     }
 }
 
-/* Has the retry compute a chunk as it lies. */
-static void retry_chunk(const level *work, OgiveKernel *next, npy_intp at, npy_intp count, npy_intp valid) {
+/* Has the retry compute chunks as they lie. */
+static void retry_chunks(const level *work, OgiveKernel *next, npy_intp at, npy_intp count, npy_intp valid) {
     const ogive_kernel_function function = atomic_load_explicit(&next->function, memory_order_acquire);
     void *places[OGIVE_MAX_OPERANDS];
     find_chunk(work, at, places);
@@ -813,9 +813,12 @@ static void gather(const level *work, ogive_heap *found, npy_intp at, npy_intp c
     npy_intp flagged = find_flagged(of, most, among);
     if (flagged > most) {
         found->at_once = RETRIED_AT_ONCE;
+        if (work->count <= CHUNK) {
+            atomic_store_explicit(&work->kernel->skipped, RETRIED_AT_ONCE, memory_order_relaxed);
+        }
         flagged = work->is_in_place ? find_flagged(of, valid, among) : valid;
         if (flagged == valid) {
-            retry_chunk(work, next, at, count, valid);
+            retry_chunks(work, next, at, count, valid);
             return;
         }
     }
@@ -865,14 +868,25 @@ static int run_chunk(level *work, npy_intp at, npy_intp count, npy_intp valid, f
     return all != 0;
 }
 
+/* How many elements from one on go to the retry at once: whole chunks, and the last if whole blocks of the retry are left. Then the
+ * retry looks ahead as well: what it leaves open may go to the kernel behind it at once. */
+static npy_intp retried_at_once(const level *work, const ogive_heap *found, npy_intp at) {
+    if (found->next == NULL || found->at_once == 0) {
+        return 0;
+    }
+    const npy_intp left = work->count - at, most = (npy_intp)found->at_once * CHUNK, count = left < most ? left : most;
+    return count % found->next->block == 0 ? count : count / CHUNK * CHUNK;
+}
+
 /* The chunks from an element on; `is_flagged` says that the first is computed and has flagged elements. */
 static void continue_level(level *work, ogive_heap *found, npy_intp at, int is_flagged, flags *of) {
-    for (; at < work->count; at += CHUNK) {
-        const npy_intp count = work->count - at < CHUNK ? work->count - at : CHUNK;
+    for (npy_intp count; at < work->count; at += count) {
+        const npy_intp left = work->count - at, retried = is_flagged ? 0 : retried_at_once(work, found, at);
+        count = retried > 0 ? retried : left < CHUNK ? left : CHUNK;
         const npy_intp valid = work->valid - at < count ? work->valid - at : count;
-        if (!is_flagged && found->next != NULL && found->at_once > 0 && count % found->next->block == 0) {
-            found->at_once -= 1;
-            retry_chunk(work, found->next, at, count, valid);
+        if (retried > 0) {
+            found->at_once -= (int)((retried + CHUNK - 1) / CHUNK);
+            retry_chunks(work, found->next, at, count, valid);
         } else if ((is_flagged || run_chunk(work, at, count, valid, of)) && has_heap(work, found)) {
             gather(work, found, at, count, valid, of);
         }
@@ -905,10 +919,25 @@ static void finish_level(level *work, npy_intp at, flags *of) {
     free(found);
 }
 
+/* Whether a call of a chunk or less is the task of the retry at once, because one before was. */
+static int is_skipped(const level *work) {
+    OgiveKernel *kernel = work->kernel, *next = kernel->later[0];
+    const int left = atomic_load_explicit(&kernel->skipped, memory_order_relaxed);
+    if (left == 0 || work->count > CHUNK || next_of(work) != next || work->count % next->block != 0) {
+        return 0;
+    }
+    atomic_store_explicit(&kernel->skipped, left - 1, memory_order_relaxed);
+    return 1;
+}
+
 static void compute_level(level *work) {
     flags of;
     if (work->kernel->later_count == 0) { /* it decides all */
         work->function(work->pointers, work->count, work->call->loop->parameters, 2 * work->call->total, NULL);
+        return;
+    }
+    if (is_skipped(work)) {
+        retry_chunks(work, work->kernel->later[0], 0, work->count, work->valid);
         return;
     }
     for (npy_intp at = 0; at < work->count; at += CHUNK) {

@@ -1,63 +1,56 @@
-"""The fast path for operands of moderate size: shorter graphs of the same results.
+"""Results of float32 and of 16 bits for operands of moderate size: a level before the one that takes all operands.
 
 If |x| is below a limit, clamps against overflow and the fix-up of NaN results change nothing. A shorter graph without
-them gives the same bits. One comparison for a block of elements selects it, and no other instruction waits for that
-comparison. So it makes no difference to results which path a block takes.
+them gives the same bits. Elements with other operands, or with NaN, are undecided there, and the next level computes them.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, constant, depends_on_elements, in_format, node, walk
-from ogive.lowering.cost import cost, with_undecided
+from ogive.lowering.cost import cost
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import DoubleWord
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
-from ogive.lowering.numerics.precisions import PROMOTED
 from ogive.lowering.numerics.single import NoSingle, SingleBounded
 from ogive.lowering.numerics.truths import either
-from ogive.lowering.program import FastPath, Program, stored_operand, substituted
+from ogive.lowering.program import stored_operand
 from ogive.lowering.single_results import SingleReals
 from ogive.lowering.tested import TestedReals
 
-__all__ = ["fast_path", "fast_path_of_steps"]
+__all__ = ["moderate_results"]
 
-#: The magnitudes that are tried as limits of the fast path; the one that saves most is taken. Below the first nothing
-#: overflows that float64 computes for float32. Below the second exp() is a normal number of float32. Below the third
-#: formulas decide which of their own branches to take: gelu and softplus have a fast path by it alone.
+#: The magnitudes that are tried as limits; the one that saves most is taken. Below the first nothing overflows that
+#: float64 computes for float32. Below the second exp() is a normal number of float32. Below the third formulas decide
+#: which of their own branches to take: gelu and softplus have a shorter form by it alone.
 LIMITS = (256.0, 87.25, 60.0, 36.0)
 
 #: The limits for results of 16 bits, whose rules in float32 hold up to smaller operands.
 SHORT_LIMITS = (80.0, 12.75)
 
-#: Smaller operands take the long path, zeros too: then results are normal numbers of float32, and their test is short.
+#: Smaller operands are undecided, zeros too: other results are normal numbers of float32, and their test is short.
 LEAST = 2.0**-40
 
-#: The saving that the path must make, in the unit of costs, beside its comparison: the branch itself takes time too.
+#: The saving that the level must make, in the unit of costs.
 WORTHWHILE = 1.4
-
-#: Longer programs have one path only: a second one takes half as long again to compile.
-MOST_COST_OF_STEPS = 600
 
 SINGLE = Machine(Format.F32)
 
 
-def fast_path(
+def moderate_results(
     roots: Sequence[Expression],
     inputs: Sequence[ElementType],
     outputs: Sequence[ElementType],
     arithmetic: Bounded,
     results: Sequence[Expression],
-) -> FastPath | None:
-    """The shorter form of the results, and of the tests of these, where there is one that is worth a comparison."""
+) -> tuple[tuple[Expression, ...], Expression] | None:
+    """The shorter form of the results, and where these are undecided, if it is worth a level; ``results`` are with their test."""
     is_short = isinstance(arithmetic, SingleBounded)
     if not inputs or (len(inputs) != 1 if is_short else not _is_of_singles(inputs, outputs)):
         return None
@@ -67,13 +60,13 @@ def fast_path(
         lie = [_around_zero(limit)] * len(inputs)
         if isinstance(arithmetic, SingleBounded):
             single = SingleBounded(arithmetic.goal, are_moderate=arithmetic.are_moderate)
-            reals: _KnownReals = _KnownSingle(single, tuple(inputs), lie, limit=limit)
+            reals: _KnownReals = _KnownSingle(single, tuple(inputs), lie, limit)
             try:
                 found, undecided = reals.tested(roots, outputs)
             except NoSingle:
                 continue
         else:
-            reals = _KnownReals(arithmetic, tuple(inputs), lie, limit=limit, least=LEAST)
+            reals = _KnownReals(arithmetic, tuple(inputs), lie, limit, LEAST)
             found, undecided = reals.tested_shortly(roots, outputs)
         least_limit = SINGLE.number(limit)
         for other in reals.limits():
@@ -86,10 +79,11 @@ def fast_path(
                 node(ops.SUBTRACT, (bits, _bits(bottom)), None, Format.U32)
                 for bits in (*magnitudes, _bits(least_limit))
             )
-        candidate = FastPath(_largest(magnitudes), most, found, limit, undecided)
-        price = _price(candidate)
+        beyond = node(ops.LESS_EQUAL, (most, _largest(magnitudes)), None, Format.BIT)
+        test = beyond if undecided is None else node(ops.OR, (undecided, beyond), None, Format.BIT)
+        price = cost((*found, test))
         if price < least:
-            best, least = candidate, price
+            best, least = (found, test), price
     return best
 
 
@@ -122,107 +116,10 @@ def _largest(magnitudes: Sequence[Expression]) -> Expression:
     return largest
 
 
-def _price(path: FastPath) -> float:
-    """The cost of an element of moderate size."""
-    tests = () if path.undecided is None else (path.undecided,)
-    return cost((node(ops.LESS, (path.magnitude, path.limit), None, Format.BIT), *path.results, *tests))
-
-
-def fast_path_of_steps(
-    inputs: Sequence[ElementType],
-    steps: Sequence[tuple[Program, Sequence[int]]],
-    outputs: Sequence[int],
-    careful: Sequence[Expression],
-    undecided: Expression | None,
-) -> FastPath | None:
-    """The fast path of programs one after the other, where it is worth a comparison. fuse.py numbers the values;
-    ``careful`` are they, and ``undecided`` says where they may be wrong.
-
-    Where the inputs are smaller than a limit, intervals say how large the results of the first steps are at most, with
-    these how large those of the next are, and so on. A step with such operands is lowered once more, for them alone.
-    All other steps are computed as ever. So the bits are the same.
-    """
-    paths = [program.fast_path for program, _ in steps if program.fast_path is not None]
-    price = cost(with_undecided([careful[i] for i in outputs], undecided))
-    checked = _inputs_to_check(inputs, steps)
-    if not paths or not checked or price > MOST_COST_OF_STEPS:  # nothing to check: all such steps are of constants
-        return None
-    limit = min(path.most for path in paths)
-    largest: list[float | None] = [limit if i in checked else None for i in range(len(inputs))]
-    least = [0.0] * len(inputs)
-    values = list(careful[: len(inputs)])
-    least_limit = SINGLE.number(limit)
-    first = 0
-    tests: list[Expression] = []
-    for program, operands in steps:
-        end = first + program.parameter_count
-        given = [values[i] for i in operands]
-        known = _known(program, [largest[i] for i in operands], [least[i] for i in operands], limit)
-        made = program if known is None else known
-        values.extend(substituted(made.results, given, first, end))
-        tests.extend(() if made.undecided is None else substituted((made.undecided,), given, first, end))
-        largest.extend([None] * len(program.outputs) if known is None else known.largest)
-        least.extend([0.0] * len(program.outputs) if known is None else known.least)
-        for other in () if known is None else substituted(known.limits, given, first, end):
-            if operands[0] < len(inputs):
-                least_limit = SINGLE.select_(SINGLE.less_(other, least_limit), other, least_limit)
-            else:  # parameters decide: all elements are small enough, or the path is not taken
-                most = SINGLE.number(SINGLE.rounded(Fraction(_around_zero(largest[operands[0]] or 0.0).high)))
-                least_limit = SINGLE.select_(SINGLE.less_(most, other), least_limit, SINGLE.number(0.0))
-        first = end
-    magnitude = _largest([_magnitude(values[i]) for i in checked])
-    found = FastPath(magnitude, _bits(least_limit), tuple(values[i] for i in outputs), limit, either(*tests))
-    return found if _price(found) < price - WORTHWHILE else None
-
-
-def _inputs_to_check(inputs: Sequence[ElementType], steps: Sequence[tuple[Program, Sequence[int]]]) -> list[int]:
-    """The inputs of float32 that a step with a fast path depends on."""
-    begins = []
-    count = len(inputs)
-    for program, _ in steps:
-        begins.append(count)
-        count += len(program.outputs)
-    needed: set[int] = set()
-    for (program, operands), begin in zip(reversed(steps), reversed(begins), strict=True):
-        if program.fast_path is not None or not needed.isdisjoint(range(begin, begin + len(program.outputs))):
-            needed.update(operands)
-    return [i for i, t in enumerate(inputs) if i in needed and t.name == "float32"]
-
-
-@dataclass(frozen=True)
-class _Known:
-    """A step for operands in known intervals."""
-
-    results: tuple[Expression, ...]
-    largest: tuple[float | None, ...]
-    """The number that no magnitude of a result is larger than."""
-    least: tuple[float, ...]
-    """The number that no magnitude of a result is smaller than, but zero."""
-    limits: tuple[Expression, ...]
-    """The limit of the magnitude of its operand."""
-    undecided: Expression | None
-
-
-def _known(program: Program, largest: Sequence[float | None], least: Sequence[float], limit: float) -> _Known | None:
-    """The step where no magnitude of an operand is larger; None where that says nothing about it."""
-    source = program.source
-    magnitudes = [magnitude for magnitude in largest if magnitude is not None]
-    if source is None or len(magnitudes) < len(largest) or not _is_of_singles(program.inputs, program.outputs):
-        return None
-    roots, lie = source.formulas, list(map(_around_zero, magnitudes))
-    of_one = {"limit": limit, "least": least[0]} if len(magnitudes) == 1 else {}
-    reals = _KnownReals(Bounded(PROMOTED), program.inputs, lie, **of_one)
-    results, undecided = program.results, program.undecided
-    if isinstance(source.arithmetic, Bounded):
-        results, undecided = reals.tested_shortly(roots, program.outputs)
-    smallest = tuple(map(reals.least_result, roots))
-    return _Known(results, tuple(map(reals.largest_result, roots)), smallest, tuple(reals.limits()), undecided)
-
-
 class _KnownReals(TestedReals):
     """The nodes that are needed only where the operands are numbers, in certain intervals around zero.
 
-    ``limit``: products of the operand with parameters are smaller, or as `limits` says; without it nothing is known of these.
+    ``limit``: products of the operand with parameters are smaller, or as `limits` says.
     ``least``: the smallest magnitude of the operands.
     """
 
@@ -231,8 +128,7 @@ class _KnownReals(TestedReals):
         arithmetic: Bounded,
         inputs: tuple[ElementType, ...],
         operands_lie: Sequence[Interval],
-        *,
-        limit: float = math.inf,
+        limit: float,
         least: float = 0.0,
     ) -> None:
         super().__init__(arithmetic, inputs, Format.F32)
@@ -242,20 +138,6 @@ class _KnownReals(TestedReals):
         """The factors of products with the operand, where they are known to be small."""
         self.are_numbers: dict[Expression, bool] = {}
 
-    def largest_result(self, root: Expression) -> float | None:
-        """The number that no magnitude of the result is larger than, rounded to float32; None where it may be NaN or infinite."""
-        if root.format is not Format.NUMBER or not self._is_number(root):
-            return None
-        largest = max(1.0, self.number(root).interval.largest_magnitude)
-        return largest if largest < SINGLE.largest / 2 else None
-
-    def least_result(self, root: Expression) -> float:
-        """The number that no magnitude of the result is smaller than, rounded to float32, but zero."""
-        if root.format is not Format.NUMBER:
-            return 0.0
-        least = self.number(root).error.least * (1 - 2.0**-20)
-        return least if least >= SINGLE.smallest_normal else 0.0
-
     def _input(self, root: Expression) -> DoubleWord:
         value, lies = super()._input(root), self.lies[root.attribute]
         largest, least = min(value.error.largest, lies.largest_magnitude), max(value.error.least, self.least)
@@ -263,7 +145,7 @@ class _KnownReals(TestedReals):
 
     def _number(self, root: Expression) -> DoubleWord:
         value, scale = super()._number(root), _scale(root)
-        if scale is None or self.limit == math.inf:
+        if scale is None:
             return value
         self.scales[root] = scale
         return replace(value, interval=self.products_lie)

@@ -1,4 +1,4 @@
-"""Blocks of usual operands get bit for bit what all others get."""
+"""The level of moderate operands: its results have the bits of the level that takes all operands."""
 
 from dataclasses import replace
 
@@ -13,9 +13,9 @@ from ogive.catalog import OPERATORS
 from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.graph.expression import Expression, Format, constant, lift, node, walk
 from ogive.lowering.cost import cost
-from ogive.lowering.fast_path import LIMITS, _is_below
 from ogive.lowering.fuse import fuse
 from ogive.lowering.lower import lower
+from ogive.lowering.moderate_reals import LIMITS, _is_below
 from ogive.lowering.numerics.interval import Interval
 from ogive.runtime.kernels import make_ufunc
 from tests.inputs import CASES, assert_same_bits, random_values, special_values
@@ -24,18 +24,22 @@ SINGLE = ELEMENT_TYPES["float32"]
 X = node("input", (), 0, Format.NUMBER)
 ALPHA = node("parameter", (), (0, "alpha"), Format.NUMBER)
 
-#: Where most blocks are: one operator for each thing that is left out.
+#: One operator for each thing that is left out.
 CHOSEN = {"celu", "elu", "exp", "gelu", "mish", "scaled_tanh", "selu", "sigmoid", "softplus", "swish", "tanh"}
 
 #: Values for every parameter that may have them.
 VALUES = (1.0, -0.75, 1e-30, 30.0, -3e38)
 
 
+def has_moderate_level(program):
+    return program.last_tested is not program
+
+
 def programs():
     for op, signature in CASES:
         if signature.inputs == (SINGLE,) and signature.outputs == (SINGLE,):
             program = op.program(signature, **{p.name: p.choices[0] for p in op.parameters if p.choices})
-            if program.fast_path is not None:
+            if has_moderate_level(program):
                 yield op, program
 
 
@@ -54,9 +58,16 @@ def inputs(count=1 << 16):
     return np.concatenate([ordinary, mixed, patterns, edges, -edges, random_values(SINGLE, count), special])
 
 
+def both(program, parameters=()):
+    """The chain from the level of moderate operands on, and from the next one on."""
+    return (
+        make_ufunc("moderate", replace(program, first_levels=()), parameters=parameters),
+        make_ufunc("careful", program.last_tested, parameters=parameters),
+    )
+
+
 def assert_no_difference(program, parameters, *arrays):
-    shorter = make_ufunc("usual", program, parameters=parameters)
-    careful = make_ufunc("careful", replace(program, fast_path=None), parameters=parameters)
+    shorter, careful = both(program, parameters)
     for array in arrays:
         with np.errstate(all="ignore"):
             assert_same_bits(shorter(array), careful(array), array)
@@ -71,8 +82,7 @@ def test_the_operators_that_gain_have_them():
 def test_it_makes_no_difference_to_several_operands(op):
     signature = next(s for s in op.signatures if s.inputs[0] is SINGLE)
     program = op.program(signature, **{p.name: p.choices[0] for p in op.parameters if p.choices})
-    shorter = make_ufunc("usual", program, parameters=[1.0] * program.parameter_count)
-    careful = make_ufunc("careful", replace(program, fast_path=None), parameters=[1.0] * program.parameter_count)
+    shorter, careful = both(program, [1.0] * program.parameter_count)
     a = inputs(1 << 14)
     for b in (a, np.roll(a, 1 << 13), np.random.default_rng(2).normal(size=len(a)).astype(np.float32)):
         with np.errstate(all="ignore"):
@@ -98,14 +108,29 @@ def test_it_makes_no_difference(program, parameters, value):
 
 def test_short_formulas_and_several_operands_have_none():
     for op, signature in CASES:
-        if op.name in ("relu", "abs", "add", "pow", "atan2"):
-            assert op.program(signature).fast_path is None, op.name
+        if op.name in ("relu", "abs", "add", "pow", "atan2") and signature.inputs[0].name != "float64":
+            assert not has_moderate_level(op.program(signature)), op.name
     assert not any("float16" in (t.name for t in program.inputs) for _, program in PROGRAMS)
 
 
-def test_a_single_fused_step_keeps_them():
-    _, program = PROGRAMS[0]
-    assert fuse(program.inputs, [(program, [0])], [1]).fast_path is program.fast_path
+@pytest.mark.matrix(share=9)
+@pytest.mark.parametrize("kind", [ELEMENT_TYPES["float16"], ELEMENT_TYPES["bfloat16"]], ids=str)
+@pytest.mark.parametrize("name", ["exp", "gelu", "mish", "sigmoid", "softplus", "swish", "tanhshrink"])
+def test_it_makes_no_difference_to_16_bits(name, kind):
+    op = OPERATORS[name]
+    program = op.program(
+        next(s for s in op.signatures if s.inputs == (kind,)),
+        **{p.name: p.choices[0] for p in op.parameters if p.choices},
+    )
+    if name != "gelu":
+        assert len(program.first.later) == 3
+    x = np.arange(1 << 16, dtype=np.uint16).view(kind.numpy)
+    for first in (program.first, program.first.later[0].make()):
+        chained = make_ufunc("chain", first, parameters=[1.0] * program.parameter_count)
+        careful = make_ufunc("careful", replace(program, first_levels=()), parameters=[1.0] * program.parameter_count)
+        for array in (x, np.random.default_rng(3).permutation(x), np.resize(x[:50], 5000)):
+            with np.errstate(all="ignore"):
+                assert_same_bits(chained(array), careful(array), array)
 
 
 # ---- fused programs
@@ -146,16 +171,10 @@ def halves():
 )
 def test_fused_programs_have_one(names):
     program = chain(*names)
-    assert program.fast_path is not None
-    assert cost(program.fast_path.results) < cost(program.results)
+    assert has_moderate_level(program)
+    assert cost(program.results) < cost(program.last_tested.results)
     with np.errstate(all="ignore"):
         assert_no_difference(program, [1.0] * program.parameter_count, inputs(), halves())
-
-
-def test_a_fused_one_has_those_of_all_its_steps():
-    """Results of sigmoid are no smaller than inputs on the fast path: tanh of them is as short as alone."""
-    both, steps = chain("sigmoid", "tanh"), [single_program(name) for name in ("sigmoid", "tanh")]
-    assert cost(both.fast_path.results) == pytest.approx(sum(cost(step.fast_path.results) for step in steps))
 
 
 @pytest.mark.parametrize("names", [("sigmoid", "tanh"), ("tanh", "sigmoid"), ("gelu", "celu", "exp")], ids="-".join)
@@ -175,7 +194,7 @@ def test_fused_programs_compute_what_their_steps_do(names):
 def test_parameters_of_later_steps_decide_too(names, alpha):
     """alpha scales what tanh returns: 1e30 times it is large whatever the operand."""
     program = chain(*names)
-    assert program.fast_path is not None
+    assert has_moderate_level(program)
     with np.errstate(all="ignore"):
         x = inputs()
         assert_no_difference(program, [alpha] * program.parameter_count, x, x * np.float32(alpha), halves())
@@ -185,30 +204,12 @@ def test_values_used_twice_and_several_inputs():
     sigmoid, mul, add, tanh = map(single_program, ("sigmoid", "mul", "add", "tanh"))
     steps = [(sigmoid, [0]), (mul, [2, 0]), (add, [3, 1]), (tanh, [4]), (sigmoid, [3])]
     program = fuse((SINGLE, SINGLE), steps, [5, 3, 6])
-    assert program.fast_path is not None
-    assert {n.attribute for n in walk(program.fast_path.magnitude) if n.operation == "input"} == {0, 1}
-    shorter, careful = make_ufunc("usual", program), make_ufunc("careful", replace(program, fast_path=None))
+    shorter, careful = both(program)
     x = inputs()
     for y in (np.random.default_rng(2).permutation(x), np.random.default_rng(3).normal(0, 9, x.shape).astype(x.dtype)):
         with np.errstate(all="ignore"):
             for a, b in zip(shorter(x, y), careful(x, y), strict=True):
                 assert_same_bits(a, b, x, y)
-
-
-def test_inputs_that_no_fast_path_needs_are_not_looked_at():
-    sigmoid, mul = map(single_program, ("sigmoid", "mul"))
-    program = fuse((SINGLE, SINGLE), [(sigmoid, [0]), (mul, [2, 1])], [3])
-    assert {n.attribute for n in walk(program.fast_path.magnitude) if n.operation == "input"} == {0}
-
-
-def test_what_might_be_no_number_ends_it():
-    """log is NaN of negative numbers, so nothing is known of what follows."""
-    assert chain("log", "tanh", "sigmoid").fast_path is None
-
-
-def test_long_chains_have_one_path():
-    assert chain("tanh", "sigmoid").fast_path is not None
-    assert chain(*["tanh", "sigmoid"] * 10).fast_path is None
 
 
 STEPS = ["relu", "abs", "neg", "exp", "log", "sqrt", "tanh", "sigmoid", "celu", "elu", "hard_sigmoid", "sin", "atan"]
@@ -220,14 +221,14 @@ STEPS = ["relu", "abs", "neg", "exp", "log", "sqrt", "tanh", "sigmoid", "celu", 
 def test_any_chain(data: st.DataObject, alpha: float) -> None:
     names = data.draw(st.lists(st.sampled_from(STEPS), min_size=2, max_size=4))
     program = chain(*names)
-    if program.fast_path is not None:
+    if has_moderate_level(program):
         with np.errstate(all="ignore"):
             assert_no_difference(program, [alpha] * program.parameter_count, inputs(2048), inputs(512) * alpha)
 
 
 def test_rows_have_none():
     signature = next(s for s in ogive.softmax.signatures if s.inputs == (SINGLE,))
-    assert ogive.softmax.program(signature).fast_path is None
+    assert not has_moderate_level(ogive.softmax.program(signature))
 
 
 @pytest.mark.matrix(share=9)
