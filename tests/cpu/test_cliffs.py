@@ -1,6 +1,7 @@
 """No data are a cliff: of each family next to no element is left to enclosures. The times are those of benchmarks/cliffs.py."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -71,6 +72,8 @@ ONCE_IN_FLOAT64 = {
     "what vanishes times a computed factor": ("grad(grad(gelu))", "normal, width 1e4"),
     "limits at infinities beside vast numbers": ("grad(grad(mish))", "huge"),
     "tails below all numbers": ("grad(log_ndtr)", "saturated"),
+    "ties of two words times a parameter": ("huber_loss", "normal, width 10"),
+    "infinite quotients by zero": ("vjp(rsqrt)", "one-hot"),
 }
 
 
@@ -96,6 +99,14 @@ def test_what_once_was_a_cliff_is_none(kind, dtype, asked):
 @pytest.mark.parametrize("kind", ONCE_IN_FLOAT64)
 def test_what_once_was_a_cliff_of_float64_is_none(kind, asked):
     check(*ONCE_IN_FLOAT64[kind], "float64", asked)
+
+
+@pytest.mark.parametrize("op", [ogive.rrelu, ogive.operator(lambda x: -abs(x * 11 / 48))], ids=["rrelu", "-abs"])
+def test_ties_of_multiples_by_fractions_are_decided(op, asked):
+    """One of 24 is a tie, and was left to enclosures in float64."""
+    x = -np.abs(np.random.default_rng(1).normal(size=COUNT))
+    assert op(x).tolist() == [float(Fraction(v) * 11 / 48) for v in x.tolist()]
+    assert not asked
 
 
 #: Operators and derivatives that are known at zero: of arrays with many zeros no element asks for a later level.

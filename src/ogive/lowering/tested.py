@@ -495,7 +495,8 @@ class TestedReals(RealLowering):
 
     def _number(self, root: Expression) -> DoubleWord:
         is_ratio = root.operation in (ops.MULTIPLY, ops.DIVIDE)
-        number = self._perhaps_exact(root) if self.m.is_long and is_ratio else super()._number(root)
+        number = super()._number(root)
+        number = self._perhaps_exact(root, number) if self.m.is_long and is_ratio else number
         return self._with_sign_of_zero(root, number)
 
     def _with_sign_of_zero(self, root: Expression, number: DoubleWord) -> DoubleWord:
@@ -506,19 +507,22 @@ class TestedReals(RealLowering):
         operands = (self.numbers[operand] for operand in root.operands[-2:])
         return self.m.doubted(number, self.m.zero_of_unknown_sign(root.operation, number, *operands))
 
-    def _perhaps_exact(self, root: Expression) -> DoubleWord:
+    def _perhaps_exact(self, root: Expression, number: DoubleWord) -> DoubleWord:
         """A product or quotient; if it is ``n x / d``, with whole numbers of few bits, as such a quotient.
 
         The dividend may be a multiple of d, and then the result may be a tie: one of RReLU in seventy, whose slope is
         11/48.
         """
-        number = super()._number(root)
         ratio = _ratio(root)
-        if ratio is None or number.exponent is not None:
+        if ratio is None:
             return number
         other, (numerator, denominator) = ratio
-        product = self.m.unscaled(self.m.multiply(self.number(other), self.m.wide(Fraction(numerator))))
-        return self.m.as_quotient(number, product, float(denominator))
+        product = self.m.multiply(self.number(other), self.m.wide(Fraction(numerator)))
+        if number.exponent is None:
+            product = self.m.unscaled(product)
+        return (
+            self.m.as_quotient(number, product, float(denominator)) if number.exponent is product.exponent else number
+        )
 
 
 def _ratio(root: Expression) -> tuple[Expression, tuple[int, int]] | None:

@@ -331,10 +331,11 @@ class TestedDoubles(TestedReals, UntestedElements):
         if self._splits_operands and operation in (ops.ADD, ops.SUBTRACT):
             a, b = numbers
             return m.sum_of_scaled(a, b if operation == ops.ADD else m.negate(b))
-        if self._splits_operands and operation in (ops.MULTIPLY, ops.DIVIDE):
+        is_ratio = operation in (ops.MULTIPLY, ops.DIVIDE)
+        if self._splits_operands and is_ratio:
             numbers = list(map(m.with_moderate_size, numbers))
         found: DoubleWord = getattr(m, operation)(*numbers)
-        return found
+        return self._perhaps_exact(root, found) if self._splits_operands and is_ratio else found
 
     def _function(self, root: Expression, operands: Sequence[DoubleWord]) -> DoubleWord:
         """Functions multiply the powers of two of their operands in; near zero the result keeps them instead."""

@@ -127,6 +127,15 @@ class Bounded(Totals):
         error = self._of_two(error, beyond_range.of_sum(self, a, b), result, a, b)
         return self._made(result, error, infinite=either(*map(self.is_infinity, (a, b))))
 
+    def _exactly_scaled(self, a: DoubleWord, by: DoubleWord) -> Expression | None:
+        """The condition that a number of two words is exact, and a parameter that it is multiplied by a power of two: 1 often."""
+        exactly = self.are_exact(a, by)
+        if exactly is None or a.low is None or by.low is not None or not _is_parameter(by.high):
+            return None
+        fraction = node(ops.AND, (self.bits_(by.high), self.whole((1 << 52) - 1)), None, self.integer)
+        is_power = node(ops.EQUAL, (fraction, self.whole(0)), None, Format.BIT)
+        return both(exactly, both(is_power, self.is_finite_(by.high)))
+
     def _of_two(
         self, error: Bound, found: beyond_range.Found | None, result: DoubleWord, a: DoubleWord, b: DoubleWord
     ) -> Bound:
@@ -234,6 +243,8 @@ class Bounded(Totals):
             else:
                 absolute = self._sum_of(absolute, self.number(self.lost))
         exactly = self.are_exact(a, b) if is_scaled else self.of_one_word(a, b)
+        if self.follows_exactness and not is_scaled:
+            exactly = either(exactly, self._exactly_scaled(a, b), self._exactly_scaled(b, a))
         if exactly is not None and not in_range:
             has_room: Expression | None = self._has_room(result.high)
             if self.follows_zeros:
@@ -272,16 +283,21 @@ class Bounded(Totals):
             self.multiples[result.high] = Multiple(known.word, product, is_whole=is_whole)
 
     def as_quotient(self, number: DoubleWord, dividend: DoubleWord, divisor: float) -> DoubleWord:
-        """The number again, as the quotient of a number and a whole one: which says where it is exact."""
-        by = self.number(divisor)
+        """The number again, as the quotient of a number and a whole one, beside the same power of two: which says where it is exact."""
+        by, zero = self.number(divisor), self.number(0.0)
         high = self.div_(dividend.high, by)
-        rest = self.fma_(self.neg_(high), by, dividend.high)
+        rest, lost = self.fma_(self.neg_(high), by, dividend.high), zero
         exactly = self.of_one_word(dividend)
-        if exactly is not None:
-            exactly = both(exactly, both(self._has_room(high), self.equal_(rest, self.number(0.0))))
+        if self.follows_exactness:  # a quotient of two words, which may be a tie
+            exactly = self.are_exact(dividend)
         if dividend.low is not None:
-            rest = self.add_(rest, self.low_part(dividend))
-        low = self.low_part(replace(number, low=self.div_(rest, by), low_is_number=False))
+            rest, lost = self.two_sum(rest, self.low_part(dividend))
+        second = self.div_(rest, by)
+        if exactly is not None:
+            left = self.fma_(self.neg_(second), by, rest)
+            is_whole = both(self.equal_(left, zero), self.equal_(lost, zero))
+            exactly = both(exactly, both(self._has_room(high), is_whole))
+        low = self.low_part(replace(number, low=second, low_is_number=False))
         near = ties.near(self, dividend)
         beyond = number.error.beyond if near is None else ties.of_quotient(self, near, divisor)
         error = replace(number.error, exactly=exactly, beyond=beyond)
@@ -316,7 +332,16 @@ class Bounded(Totals):
             return is_zero
         reach = self._sum_of(a.error.absolute, self._in_frame(a) if a.error.static else None)
         assert reach is not None
-        return except_where(both(self.less_equal_(self._magnitude(a), reach), is_zero), a.error.exactly)
+        known = either(a.error.exactly, self.is_infinity(a))
+        return except_where(both(self.less_equal_(self._magnitude(a), reach), is_zero), known)
+
+    def _is_known_by_zero(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
+        """The condition that the divisor is exactly zero, and the dividend known but for a relative error, or infinite."""
+        zero = self.is_zero(b) if self.follows_exactness else None
+        if zero is None or a.error.is_relative:
+            return zero
+        infinite = self.is_infinity(a)
+        return None if infinite is None else both(zero, infinite)
 
     def divide(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         operands, b = (a, b), self._without_static_divisor(a, b)
@@ -332,7 +357,7 @@ class Bounded(Totals):
         static, absolute = 0.0, x.absolute
         doubt = either(x.doubt, y.doubt)
         of_divisor = self._is_unknown_zero_by_zero(a, b)
-        zero = self.is_zero(b) if self.follows_exactness and x.is_relative else None
+        zero = self._is_known_by_zero(a, b)
         if x.static:
             size = y.least if b.exponent is None else 0.0
             if size and x.static / size * SLACK <= self.next_to_nothing:
@@ -1198,6 +1223,11 @@ class Bounded(Totals):
 
 def _may_be_zero(a: DoubleWord) -> bool:
     return (a.interval if a.exponent is None else a.mantissa).smallest_magnitude == 0
+
+
+def _is_parameter(word: Expression) -> bool:
+    """Whether a word is no constant and the same for all elements."""
+    return word.operation is not ops.CONSTANT and not depends_on_elements(word)
 
 
 def _is_power_of_two(a: DoubleWord) -> bool:
