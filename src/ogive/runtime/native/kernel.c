@@ -183,6 +183,9 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
         }
         return -1;
     }
+    if (atomic_load(&kernel->function) != NULL) { /* another thread was here while the compiler ran: what is later has code by now */
+        return 0;
+    }
     if (later != NULL && check_later(kernel, later, block) < 0) {
         return -1;
     }
@@ -207,9 +210,6 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
         PyErr_Format(PyExc_ValueError, "Kernel: the streaming threshold is %zd eighths of the last cache; 0 to %d are possible",
                      eighths, MOST_EIGHTHS);
         return -1;
-    }
-    if (atomic_load(&kernel->function) != NULL) { /* another thread was here while the compiler ran */
-        return 0;
     }
     if (read_stages(kernel, stages, ogive_code_entries(code)) < 0 ||
         (PyTuple_GET_SIZE(scratch) > 0 &&
