@@ -203,7 +203,8 @@ class TestedDoubles(TestedReals, UntestedElements):
                 value = m.select_(is_tiny, to_subnormal(m, number), value)
             elif not (reach is None and error.relative == 0) or self._has_factors(root):
                 is_zero = self._is_exact_zero(root, of_operands=True)
-                doubt = either(doubt, except_where(self._may_lose_bits(number, is_tiny), is_zero))
+                without_sign = None if is_zero is None else self._zero_without_sign(root, number, value)
+                doubt = either(doubt, except_where(self._may_lose_bits(number, is_tiny), is_zero), without_sign)
         if reach is None and error.relative == 0:
             return value, doubt
         magnitude = m.abs_(number.high)
