@@ -260,8 +260,7 @@ def _reduce(
     is_empty = None
     if where is not True:
         there = np.broadcast_to(_truths(where), data.shape).transpose(order).reshape(seen)
-        neutral = np.array(reduction.neutral(_number(initial) if has_initial else None))
-        rows = np.where(there, rows, converted(neutral, rows.dtype))
+        rows = np.where(there, rows, _in_type(reduction.neutral(_number(initial) if has_initial else None), rows.dtype))
         is_empty = None if has_initial else ~there.any(axis=-1)
     if has_initial:
         first = converted(_number(initial), rows.dtype)
@@ -270,10 +269,15 @@ def _reduce(
         rows = np.concatenate([np.broadcast_to(first, (*kept, 1)), rows], axis=-1)
     found = reduction.of_rows(rows, kind)
     if is_empty is not None:
-        found[is_empty] = operator.identity
+        found[is_empty] = _in_type(operator.identity, found.dtype)
     if keepdims:
         found = found.reshape([1 if i in axes else size for i, size in enumerate(data.shape)])
     return _delivered(found, out)
+
+
+def _in_type(neutral: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """A neutral element in a type: -1, that of bitwise_and, has all bits of an unsigned integer."""
+    return np.array(neutral).astype(dtype) if dtype.kind == "u" else converted(np.array(neutral), dtype)
 
 
 def _axes(axis: Any, rank: int) -> tuple[int, ...]:
