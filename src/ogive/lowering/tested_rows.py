@@ -303,9 +303,9 @@ class TestedRows(RowLowering, TestedReals):
             return undecided
         rows, found = self.rows.m, self._found(self.differences)
         floats = [r if r.format.bits >= 32 else in_format(r, Format.F32) for r in results if r.format.is_float]
-        are_numbers = either(*(node(ops.EQUAL, (r, r), None, Format.BIT) for r in floats))
+        are_numbers = [node(ops.EQUAL, (r, r), None, Format.BIT) for r in floats]
         has_none = rows.equal_(found, rows.number(0.0))
-        beside_nan = None if are_numbers is None else both(rows.equal_(found, found), are_numbers)
+        beside_nan = reduce(both, are_numbers, rows.equal_(found, found)) if floats else None
         return both(undecided, either(has_none, beside_nan))
 
     def _extreme(self, root: Expression, value: DoubleWord) -> None:
