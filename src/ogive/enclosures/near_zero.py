@@ -114,15 +114,19 @@ class Leading(NamedTuple):
         is_negative = np.signbit(x)
         first = np.where(is_negative, *(self.terms[side][0][0] for side in (True, False)))
         share = np.where(is_negative, *map(self._side_of_first, (True, False)))
-        m, exponent = np.frexp(np.abs(x))
-        total, exponent = (first, np.zeros_like(x)), exponent * self.power
+        (high, low), exponent = self._multiplied((first, np.zeros_like(x)), np.abs(x), factors)
+        return _rounded(*_two_sum(high, to_odd(*_two_sum(low, high * share))), exponent, kind)
+
+    def _multiplied(self, total: Pair, t: np.ndarray, factors: Sequence[np.ndarray]) -> tuple[Pair, np.ndarray]:
+        """A coefficient times the power of the input's magnitude and the factors: two words, without a power of two, and that."""
+        m, exponent = np.frexp(t)
+        exponent = exponent * self.power
         for number in [m] * self.power:
             total = _times(total, number)
         for factor in factors:
             part, more = np.frexp(factor)
             total, exponent = _times(total, part), exponent + more
-        high, low = total
-        return _rounded(*_two_sum(high, to_odd(*_two_sum(low, high * share))), exponent, kind)
+        return total, exponent
 
     def _ends(
         self, side: bool, t: np.ndarray, factors: Sequence[np.ndarray]
@@ -133,8 +137,6 @@ class Leading(NamedTuple):
         for term in reversed(others):
             rise = _times(_plus(term, rise), t)
         rest = self.rest[side] * t ** len(self.terms[side])
-        m, exponent = np.frexp(t)
-        exponent = exponent * self.power
         begin: Pair = np.full_like(t, first[0]), np.full_like(t, first[1])
         total, share, reach = _plus(begin, rise), np.zeros_like(t), RELATIVE + rest
         if self.is_exact:
@@ -144,12 +146,7 @@ class Leading(NamedTuple):
             share = np.where(is_small, np.where(np.abs(ratio) < LEAST_SHARE, least, ratio), 0.0)
             reach = np.where(is_small, np.abs(share) * OF_OTHERS + rest, reach)
             total = np.where(is_small, begin[0], total[0]), np.where(is_small, begin[1], total[1])
-        for number in [m] * self.power:
-            total = _times(total, number)
-        for factor in factors:
-            part, more = np.frexp(factor)
-            total, exponent = _times(total, part), exponent + more
-        high, low = total
+        (high, low), exponent = self._multiplied(total, t, factors)
         lows = (to_odd(*_two_sum(low, high * end)) for end in (share - reach, share + reach))
         return [(*_two_sum(high, rest), exponent) for rest in lows]
 
