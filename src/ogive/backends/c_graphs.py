@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, is_negative_zero, node, rewritten, walk
+from ogive.graph.expression import COMPARISONS, Expression, Format, is_negative_zero, node, rewritten, walk
 
 __all__ = ["CHOICES", "LOST", "LoopOfTurns", "loops", "settled"]
 
@@ -222,7 +222,7 @@ def settled(roots: Sequence[Expression]) -> Sequence[Expression]:
 
 def _decided(n: Expression) -> bool | None:
     """Whether a comparison is always true or always false, if its operands or their type say so."""
-    if n.operation not in (ops.LESS, ops.LESS_EQUAL, ops.EQUAL):
+    if n.operation not in COMPARISONS:
         return None
     a, b = n.operands
     if a.operation == ops.CONSTANT and b.operation == ops.CONSTANT:

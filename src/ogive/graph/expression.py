@@ -30,6 +30,7 @@ from ogive.graph.operations import OPERATIONS, Operation
 from ogive.graph.walking import walk
 
 __all__ = [
+    "COMPARISONS",
     "ELEMENTS",
     "EXTREMES",
     "OPERATIONS",
@@ -69,6 +70,9 @@ REDUCTIONS = frozenset(
 
 #: The reductions that are found by repeated passes over a row.
 REPEATED = frozenset({ops.ROW_THRESHOLD, ops.ROW_SQUARE_THRESHOLD, ops.ROW_NEAR_THRESHOLD})
+
+#: The comparisons of two numbers.
+COMPARISONS = frozenset({ops.LESS, ops.LESS_EQUAL, ops.EQUAL})
 
 #: The reductions that are NaN where an element is.
 EXTREMES = frozenset({ops.ROW_MAX, ops.ROW_MIN})
@@ -419,7 +423,7 @@ def formula_node(operation: Operation, *operands: Term) -> Term:
         operands = tuple(map(as_number, operands))
     elif any(truths):
         operands = tuple(map(as_number, operands))
-    if operation in (ops.LESS, ops.LESS_EQUAL, ops.EQUAL):
+    if operation in COMPARISONS:
         return _compared(operation, *operands)
     form = Format.TRUTH if operation.result == "truth" else operands[-1].format
     return cast(Term, node(operation, operands, None, form))

@@ -50,9 +50,7 @@ def with_undecided(results: Sequence[Expression], undecided: Expression | None) 
 
 def usual_cost(program: Program, dearer: Sequence[tuple[str, float]] = (), longest_table: int = LONGEST_TABLE) -> float:
     """The cost of a program for an element, in all stages of rows."""
-    if program.stages:
-        return cost(program.roots, dearer, longest_table)
-    return cost(with_undecided(program.results, program.undecided), dearer, longest_table)
+    return cost(program.roots, dearer, longest_table)
 
 
 def _kind(current: Expression, longest_table: int) -> str:

@@ -460,11 +460,9 @@ class DoubleRows(TestedRows):
     def _next_to(self, high: Expression, low: Expression, side: int) -> tuple[Expression, Expression]:
         """A number of two words is a tie of float64 where its second one is a power of two: the next number is none."""
         m = self.m
-        fraction = node(ops.AND, (m.bits_(low), m.whole((1 << 52) - 1)), None, Format.I64)
-        is_power = node(ops.EQUAL, (fraction, m.whole(0)), None, Format.BIT)
         is_towards_zero = m.less_(low, m.number(0.0)) if side > 0 else m.less_(m.number(0.0), low)
         share = m.select_(is_towards_zero, m.number(1 - 2.0**-53), m.number(1 + 2.0**-52))
-        return m.fast_two_sum(high, m.select_(is_power, m.mul_(low, share), low))
+        return m.fast_two_sum(high, m.select_(m.is_power_of_two_(low), m.mul_(low, share), low))
 
     def _in_place(self, number: DoubleWord, exponent: Expression | None) -> Expression:
         """A number times a power of two, rounded once."""

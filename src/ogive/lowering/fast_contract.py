@@ -21,7 +21,16 @@ from typing import NamedTuple
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, depends_on_elements, in_format, is_extreme, node, walk
+from ogive.graph.expression import (
+    COMPARISONS,
+    Expression,
+    Format,
+    depends_on_elements,
+    in_format,
+    is_extreme,
+    node,
+    walk,
+)
 from ogive.lowering.cost import is_worth_it
 from ogive.lowering.numerics.elementary import function_row
 from ogive.lowering.numerics.elementary.argument import Argument, cubic, is_cubic, is_power_of_two, where_reached
@@ -692,7 +701,7 @@ class FastRules:
         return self.truths[root]
 
     def _truth(self, root: Expression) -> Expression:
-        if root.operation in (ops.LESS, ops.LESS_EQUAL, ops.EQUAL):
+        if root.operation in COMPARISONS:
             a, b = (self.value(operand).number for operand in root.operands)
             return getattr(self.m, f"{root.operation}_")(a, b)  # type: ignore[no-any-return]
         if root.operation in (ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT):

@@ -21,6 +21,7 @@ from ogive.differentiation.algebra import matched
 from ogive.graph import operations as ops
 from ogive.graph.elementary_functions import EXP, LARGER, SMALLER
 from ogive.graph.expression import (
+    COMPARISONS,
     STORAGE,
     Expression,
     Format,
@@ -272,7 +273,7 @@ class FloatFloatReals:
 
     def far(self, condition: Expression) -> Expression | None:
         """The argument that a comparison compares with a number beyond the range of all rules."""
-        if condition.operation in (ops.LESS, ops.LESS_EQUAL, ops.EQUAL):
+        if condition.operation in COMPARISONS:
             for argument, number in (condition.operands, condition.operands[::-1]):
                 reach = (FARTHEST_RULE if argument in self.wide else 1.01) * MOST
                 if argument in self.arguments and number.operation is ops.CONSTANT and abs(number.attribute) > reach:
@@ -280,7 +281,7 @@ class FloatFloatReals:
         return None
 
     def truth(self, condition: Expression) -> Expression:
-        if condition.operation not in (ops.LESS, ops.LESS_EQUAL, ops.EQUAL):
+        if condition.operation not in COMPARISONS:
             raise NoFloatFloat("a choice by other things than a comparison")
         numbers = [self.leaf(n) for n in condition.operands]
         if not all(number is not None and number.is_single for number in numbers):

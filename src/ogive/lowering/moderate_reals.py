@@ -12,7 +12,7 @@ from dataclasses import replace
 from ogive.common.dtypes import ElementType
 from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, constant, depends_on_elements, in_format, node, walk
+from ogive.graph.expression import COMPARISONS, Expression, Format, constant, depends_on_elements, in_format, node, walk
 from ogive.lowering.cost import cost
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import DoubleWord
@@ -158,7 +158,7 @@ class _KnownReals(TestedReals):
 
     def _decided(self, root: Expression) -> Expression | None:
         condition, a, b = root.operands
-        if condition.operation not in (ops.LESS, ops.LESS_EQUAL, ops.EQUAL) or not self._is_number(condition):
+        if condition.operation not in COMPARISONS or not self._is_number(condition):
             return None
         if self.asks_for_limits(condition) or condition.operands[0].format is not Format.NUMBER:
             return None

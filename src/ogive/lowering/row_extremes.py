@@ -18,7 +18,7 @@ from typing import cast
 from ogive import formula as f
 from ogive.graph import operations as ops
 from ogive.graph.elementary_functions import COSH, EXP, EXP2, EXPM1, LARGER, LOG, LOG1P, SMALLER
-from ogive.graph.expression import EXTREMES, Expression, Term, formula_node, node, walk
+from ogive.graph.expression import COMPARISONS, EXTREMES, Expression, Term, formula_node, node, walk
 from ogive.lowering.row_numbers import below_largest, beside_largest, row_exponential
 
 __all__ = ["with_signs_of_extremes"]
@@ -28,7 +28,7 @@ WITHOUT_SIGN = frozenset({ops.ABSOLUTE, EXP, EXP2, COSH})
 
 #: Operations that make the same of both zeros.
 BLIND = WITHOUT_SIGN | {
-    *(ops.LESS, ops.LESS_EQUAL, ops.EQUAL),
+    *COMPARISONS,
     *(ops.ROW_THRESHOLD, ops.ROW_SQUARE_THRESHOLD, ops.ROW_NEAR_THRESHOLD),
 }
 

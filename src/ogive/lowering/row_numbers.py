@@ -25,6 +25,7 @@ from typing import cast
 from ogive.graph import operations as ops
 from ogive.graph.elementary_functions import COSH, EXP, EXP2, EXPM1, LOG, LOG2, LOG10, POWER, SINH
 from ogive.graph.expression import (
+    COMPARISONS,
     EXTREMES,
     REDUCTIONS,
     REPEATED,
@@ -91,7 +92,7 @@ GROWING = frozenset({EXP, EXP2, EXPM1, SINH, COSH, POWER, LOG, LOG2, LOG10})
 #: Operations that leave exact numbers exact: they are only compared and chosen.
 CHOICES = frozenset(
     {
-        *(ops.INPUT, ops.PARAMETER, ops.CONSTANT, ops.SELECT, ops.LESS, ops.LESS_EQUAL, ops.EQUAL),
+        *(ops.INPUT, ops.PARAMETER, ops.CONSTANT, ops.SELECT, *COMPARISONS),
         *(ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT, ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN),
         *(ROW_NUMBERS - {ops.ROW_SUM, ops.ROW_PRODUCT} - REPEATED),
     }

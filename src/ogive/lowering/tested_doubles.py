@@ -15,7 +15,7 @@ from functools import partial, reduce
 from ogive.common.dtypes import ElementType
 from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, Operation, is_extreme, node, walk
+from ogive.graph.expression import COMPARISONS, Expression, Format, Operation, is_extreme, node, walk
 from ogive.lowering.numerics.bounded import UNSEEN, Bounded
 from ogive.lowering.numerics.double_word import DoubleWord
 from ogive.lowering.numerics.elementary.error_function import TWO_OVER_ROOT_PI
@@ -47,9 +47,6 @@ ZERO_BY_ALL = frozenset({ops.MULTIPLY, *SUMS, *CHOICES})
 
 #: The operations of IEEE 754 that round.
 ARITHMETIC = frozenset({*SUMS, ops.MULTIPLY, ops.DIVIDE, ops.SQUARE_ROOT})
-
-#: The comparisons of two numbers.
-COMPARISONS = frozenset({ops.LESS, ops.LESS_EQUAL, ops.EQUAL})
 
 
 def _zero_by(n: Expression) -> Sequence[Expression]:
@@ -144,8 +141,9 @@ class TestedDoubles(TestedReals, UntestedElements):
         if doubt is None or self._splits_operands or root.operation not in COMPARISONS:
             return truth
         for number, other in (root.operands, root.operands[::-1]):
-            factor_is_zero = self._is_exact_zero(number, of_operands=True)
-            if other.operation is ops.CONSTANT and other.attribute == 0 and factor_is_zero is not None:
+            is_beside_zero = other.operation is ops.CONSTANT and other.attribute == 0
+            factor_is_zero = self._is_exact_zero(number, of_operands=True) if is_beside_zero else None
+            if factor_is_zero is not None:
                 is_zero = both(factor_is_zero, self.m.equal_(self.number(number).high, self.m.number(0.0)))
                 self.m.doubts[truth] = except_where(doubt, is_zero)
         return truth

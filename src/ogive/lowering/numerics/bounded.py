@@ -132,9 +132,7 @@ class Bounded(Totals):
         exactly = self.are_exact(a, by)
         if exactly is None or a.low is None or by.low is not None or not _is_parameter(by.high):
             return None
-        fraction = node(ops.AND, (self.bits_(by.high), self.whole((1 << 52) - 1)), None, self.integer)
-        is_power = node(ops.EQUAL, (fraction, self.whole(0)), None, Format.BIT)
-        return both(exactly, both(is_power, self.is_finite_(by.high)))
+        return both(exactly, both(self.is_power_of_two_(by.high), self.is_finite_(by.high)))
 
     def _of_two(
         self, error: Bound, found: beyond_range.Found | None, result: DoubleWord, a: DoubleWord, b: DoubleWord

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, Operation, in_format, node
+from ogive.graph.expression import COMPARISONS, Expression, Format, Operation, in_format, node
 
 __all__ = ["LONG", "Machine", "Unfused"]
 
@@ -68,6 +68,11 @@ class Machine:
     def is_negative_(self, a: Expression) -> Expression:
         """Whether the sign bit is set, that of -0 too."""
         return node(ops.LESS, (self.bits_(a), self.whole(0)), None, Format.BIT)
+
+    def is_power_of_two_(self, a: Expression) -> Expression:
+        """Whether a normal number or its negative is a power of two. Zeros and infinities have the bits of one, too."""
+        fraction = node(ops.AND, (self.bits_(a), self.whole((1 << self.precision - 1) - 1)), None, self.integer)
+        return node(ops.EQUAL, (fraction, self.whole(0)), None, Format.BIT)
 
     def rounded(self, value: Fraction) -> float:
         """The nearest number of the format, ties to even; exact in the range of normal numbers."""
@@ -226,7 +231,7 @@ class Machine:
         """An operation that does not round. On float64 numbers that were float32 it is done before the conversion:
         on half as many registers.
         """
-        form = Format.BIT if operation in (ops.LESS, ops.LESS_EQUAL, ops.EQUAL) else operands[-1].format
+        form = Format.BIT if operation in COMPARISONS else operands[-1].format
         if self.format is Format.F64 and any(operand.operation == ops.CONVERT for operand in operands):
             singles = [operand if operand.format is Format.BIT else self.single_of(operand) for operand in operands]
             found = tuple(single for single in singles if single is not None)

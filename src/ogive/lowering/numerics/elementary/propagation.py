@@ -537,9 +537,9 @@ def _whole_power(m: Bounded, result: DoubleWord, x: DoubleWord, y: DoubleWord) -
     has_power = both(m.equal_(y.high, m.round_even_(y.high)), m.equal_(m.low_part(y), m.number(0.0)))
     is_whole = both(m.equal_(x.high, m.round_even_(x.high)), m.less_equal_(m.number(0.0), y.high))
     is_whole = both(is_whole, both(m.less_equal_(m.number(1.0), size), m.less_(size, m.number(2.0**52))))
-    fraction = node(ops.AND, (m.bits_(x.high), m.whole((1 << 52) - 1)), None, m.integer)
-    is_power = node(ops.EQUAL, (fraction, m.whole(0)), None, Format.BIT)
-    is_power = both(is_power, both(m.less_(m.number(2.0**-900), size), m.less_(size, m.number(2.0**900))))
+    is_power = both(
+        m.is_power_of_two_(x.high), both(m.less_(m.number(2.0**-900), size), m.less_(size, m.number(2.0**900)))
+    )
     found = either(is_whole, is_power)
     return both(has_power, found)
 
