@@ -58,8 +58,10 @@ test-all:  ## these, the slow tests, and every type and target of each operator
 # Harnesses of tests/hostile. `make fuzz SECONDS=600 TARGETS=onnx`, `make soak SECONDS=660`, `make failures POINTS=60`.
 TARGETS ?= onnx dxdispatch webnn results cache packs pickles
 
-fuzz:  ## damaged input for every reader, a minute each (needs atheris)
-	for target in $(TARGETS); do $(PYTHON) -m tests.hostile.fuzz $$target --seconds $(or $(SECONDS),60) || exit 1; done
+fuzz: $(addprefix fuzz-,$(TARGETS))  ## damaged input for every reader, a minute each (needs atheris); `make -j 2 fuzz` two at once
+
+fuzz-%:
+	$(PYTHON) -m tests.hostile.fuzz $* --seconds $(or $(SECONDS),60)
 
 failures:  ## every allocation of many calls fails once, and so do the cache's files (Linux, glibc, GCC)
 	$(PYTHON) -m tests.hostile.failures --points $(or $(POINTS),50)

@@ -13,8 +13,8 @@ matrices. ``@pytest.mark.matrix(share=16, pool="slow")`` makes a matrix of many 
 sixteenth, and none where a pool has no share. ``@pytest.mark.matrix()`` says neither: by default a run takes no case of such a
 sweep.
 
-``--matrices further`` runs others: two more cases of each operator, twice as many more of a share, all others of a pool, and a
-quarter of a sweep. ``--matrices whole`` runs every case. ``--seed``, or OGIVE_TEST_SEED in the environment, sets the seed. A test
+``--matrices further`` runs others: one more case of each operator, as many more of a share, all others of a pool, and a quarter
+of a sweep. ``--matrices whole`` runs every case. ``--seed``, or OGIVE_TEST_SEED in the environment, sets the seed. A test
 that the command line names (``file.py::test``) keeps all its cases.
 """
 
@@ -43,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--matrices",
         choices=("chosen", "further", "whole"),
         default="chosen",
-        help="of each matrix one case of each operator (chosen), two others (further), or all cases (whole)",
+        help="of each matrix one case of each operator (chosen), another one (further), or all cases (whole)",
     )
     group.addoption(
         "--seed",
@@ -71,7 +71,7 @@ def description(config: pytest.Config) -> str:
     seed, mode = config.option.seed, config.option.matrices
     return {
         "chosen": f"matrices: one case of each operator; --seed={seed} chooses it; --matrices=whole runs all cases",
-        "further": f"matrices: two cases of each operator beside the one that --seed={seed} chooses",
+        "further": f"matrices: one case of each operator beside the one that --seed={seed} chooses",
         "whole": "matrices: all cases",
     }[mode]
 
@@ -128,10 +128,11 @@ def left_in(
     taken = {key: share_of(seed, found, key[1] or 1) for key, found in operators.items()}
     for (together, operator, share, is_pool), cases in groups.items():
         if operator is not None:
-            count, end = int(operator in taken[together, share]), 3
+            count = int(operator in taken[together, share])
+            end = count + 1
         else:
             count = 0 if share is None else -(-len(cases) // share)
-            end = len(cases) if is_pool else count + (2 * count or -(-len(cases) // 4))
+            end = len(cases) if is_pool else count + (count or -(-len(cases) // 4))
         ordered = sorted(cases, key=lambda item: order_of(seed, item))
         kept.update(ordered[count:end] if is_further else ordered[:count])
     return kept

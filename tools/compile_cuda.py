@@ -6,6 +6,7 @@ with fusing allowed must fuse no more: so the text gives these bits by any optio
 
     python -m tools.compile_cuda               # all; the last line has the counts
     python -m tools.compile_cuda gelu tanh     # these operators
+    python -m tools.compile_cuda --share 8     # an eighth of all programs, another one for each commit
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import ctypes.util
 import itertools
 import os
 import re
+import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -95,6 +98,15 @@ def complaints(compiler: Compiler, program: Program) -> tuple[list[str], int]:
     return found, size
 
 
+def _seed() -> str:
+    """The hash of the last commit's tree, or "none" where this is no checkout."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD^{tree}"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "none"
+
+
 def _cases(names: Sequence[str]) -> Iterator[tuple[Operator, Signature, dict[str, Any]]]:
     """The operators of these names, or all, for each combination of element types and each choice."""
     for op in OPERATORS.values():
@@ -103,27 +115,35 @@ def _cases(names: Sequence[str]) -> Iterator[tuple[Operator, Signature, dict[str
             yield from ((op, s, dict(chosen)) for s in op.signatures for chosen in itertools.product(*choices))
 
 
+def _name(op: Operator, signature: Signature, choices: dict[str, Any]) -> str:
+    return f"{op.name} {[t.name for t in signature.inputs]} {choices}"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compile, and print what fails and the counts."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.compile_cuda", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("operators", nargs="*", help="their names; default: all")
-    names = parser.parse_args(arguments).operators
+    parser.add_argument(
+        "--share", type=int, default=1, metavar="N", help="one program in N; the last commit says which"
+    )
+    chosen = parser.parse_args(arguments)
     path = library()
     if path is None:
         print("NVRTC is not installed: pip install nvidia-cuda-nvrtc-cu12", file=sys.stderr)
         return 2
-    compiler, begun = Compiler(path), time.perf_counter()
+    compiler, seed, begun = Compiler(path), _seed(), time.perf_counter()
     right = wrong = size = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        cases = list(_cases(names))
+        cases = sorted(_cases(chosen.operators), key=lambda case: zlib.crc32(f"{seed} {_name(*case)}".encode()))
+        cases = cases[: -(-len(cases) // chosen.share)]
         made = pool.map(lambda case: complaints(compiler, case[0].program(case[1], **case[2])), cases)
         for (op, signature, choices), (found, more) in zip(cases, made, strict=True):
             size += more
             right, wrong = right + (not found), wrong + bool(found)
             for text in found:
-                print(f"{op.name} {[t.name for t in signature.inputs]} {choices}: {text}")
+                print(f"{_name(op, signature, choices)}: {text}")
     kernels = (right + wrong) * len(ARCHITECTURES)
     print(
         f"{right} of {right + wrong} programs compile for {' and '.join(ARCHITECTURES)}, each operation rounded by itself: "

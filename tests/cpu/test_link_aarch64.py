@@ -66,11 +66,17 @@ class Job:
         )
 
 
-def run_all(jobs: list[Job], folder: Path) -> list[list[np.ndarray]]:
-    """The outputs that the jobs leave."""
-    program = folder / "run_kernels"
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory):
+    """The program that runs kernels, compiled for AArch64."""
+    program = tmp_path_factory.mktemp("aarch64") / "run_kernels"
     source = Path(__file__).parent / "run_kernels.c"
     subprocess.run([COMPILER, "-std=c11", "-D_GNU_SOURCE", "-O1", "-static", "-o", program, source], check=True)
+    return program
+
+
+def run_all(jobs: list[Job], program: Path, folder: Path) -> list[list[np.ndarray]]:
+    """The outputs that the jobs leave."""
     (folder / "jobs").write_bytes(b"".join(job.packed() for job in jobs))
     completed = subprocess.run(
         [EMULATOR, program, folder / "jobs", folder / "results"],
@@ -124,36 +130,25 @@ def job_of(op, signature, program, stream=False):
 ALL = dict(zip([*CASE_IDS, *ROW_CASE_IDS], CASES + ROW_CASES, strict=True))
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory, request):
-    """For every kernel that is tried: its outputs, and which elements are left to enclosures, by the name of the case."""
-    tried = {item.callspec.id for item in request.session.items if getattr(item, "function", None) is BITS}
-    ids = [name for name in ALL if name in tried]
-    cases = [ALL[name] for name in ids]
-    programs = [program_of(op, signature) for op, signature in cases]
-    jobs = [
-        job_of(*case, program, stream=i % 2 == 1) for i, (case, program) in enumerate(zip(cases, programs, strict=True))
-    ]
-    repaired = [i for i, program in enumerate(programs) if program.undecided is not None]
-    jobs += [job_of(*cases[i], programs[i].later[-1].make()) for i in repaired]
-    found = run_all(jobs, tmp_path_factory.mktemp("aarch64"))
-    results = {}
-    for i, name in enumerate(ids):
-        outputs, is_open = found[i], np.zeros(found[i][0].shape, bool)
-        if not jobs[i].is_row_wise:
-            *outputs, is_open = outputs
-        if i in repaired:
-            *again, mask, _ = found[len(ids) + repaired.index(i)]
-            outputs = [np.where(is_open, b, a) for a, b in zip(outputs, again, strict=True)]
-            is_open = is_open & (mask != 0)
-        results[name] = outputs, is_open
-    return results
+def results(op, signature, runner, folder, *, stream):
+    """The kernel's outputs, and which elements are left to enclosures."""
+    program = program_of(op, signature)
+    (found,) = run_all([job_of(op, signature, program, stream)], runner, folder)
+    if op.is_row_wise:
+        return found, np.zeros(found[0].shape, bool)
+    *outputs, is_open = found
+    if program.undecided is not None:
+        ((*again, mask, _),) = run_all([job_of(op, signature, program.later[-1].make())], runner, folder)
+        outputs = [np.where(is_open, b, a) for a, b in zip(outputs, again, strict=True)]
+        is_open &= mask != 0
+    return outputs, is_open
 
 
 @pytest.mark.matrix("op.name", share=5)
 @pytest.mark.parametrize(("op", "signature"), ALL.values(), ids=ALL)
-def test_the_bits_of_this_machine(op, signature, results, request):
-    found, is_open = results[request.node.callspec.id]
+def test_the_bits_of_this_machine(op, signature, runner, tmp_path, request):
+    stream = [*ALL].index(request.node.callspec.id) % 2 == 1
+    found, is_open = results(op, signature, runner, tmp_path, stream=stream)
     arrays = inputs_of(op, signature)
     expected = op(*arrays, **required(op))
     if op.is_row_wise:
@@ -162,18 +157,15 @@ def test_the_bits_of_this_machine(op, signature, results, request):
         assert_same_bits(np.where(is_open, array, result), array, *arrays)
 
 
-BITS = test_the_bits_of_this_machine
-
-
 def test_there_is_something_to_compare():
     assert len(ALL) == len(CASES) + len(ROW_CASES) > 0
 
 
 @pytest.mark.matrix(share=16, pool="slow")
-def test_tables_and_estimates(tmp_path):
+def test_tables_and_estimates(runner, tmp_path):
     made, arrays = tables.program(), tables.operands(1328)
     image = link(object_code(emit(made, AARCH64), AARCH64), entries(made))
-    (found,) = run_all([Job(image, arrays, [np.dtype(np.float32)] * len(made.results))], tmp_path)
+    (found,) = run_all([Job(image, arrays, [np.dtype(np.float32)] * len(made.results))], runner, tmp_path)
     tables.judge(found[:-1], *arrays, place=1328)  # the one parameter is the number of elements
 
 
@@ -239,10 +231,10 @@ def kinds_of(elf):
 
 
 @pytest.mark.matrix(share=16, pool="slow")
-def test_every_reference(tmp_path):
+def test_every_reference(runner, tmp_path):
     elves = [object_code(EVERY_REFERENCE.replace("COUNT", str(count)), AARCH64) for count in range(3, 9000, 60)]
     assert {frozenset(kinds_of(elf)) for elf in elves} == {frozenset({275, 277, 278, 284, 285, 286, 299})}
     indices = np.full(10, 2, np.int64)
     jobs = [Job(link(elf, ["kernel"]), [indices], [np.dtype(np.int64)]) for elf in elves]
-    for result, _ in run_all(jobs, tmp_path):
+    for result, _ in run_all(jobs, runner, tmp_path):
         assert result.tolist() == [7, 1234, -87654321, 1234567890123456789, -3, 98765432109876, 33, 0, 5, 6]
