@@ -260,9 +260,10 @@ class CpuLoops(Nodes):
             self.names = {n: name for n, name in self.names.items() if n not in differing or n in loop.begun}
             self.at = self.emit_scalar(f"add i64 {at}, {k}")
             self.region(needed, differing)
-            self._store_flags(undecided)
-            if not loop.streams:
-                self.valid = self.emit(f"xor <{block} x i1> {self.undecided}, splat (i1 true)")
+            flags = self._store_flags(undecided)
+            if not loop.streams:  # LLVM would compare once more for this mask, which takes as long as an FMA
+                flags = self.emit(f"xor i{block} {self.emit(f'freeze i{block} {flags}')}, -1")
+                self.valid = self.emit(f"bitcast i{block} {flags} to <{block} x i1>")
             self.undecided = ""
             places, alignment = self._places(stored, operand_types), STREAM_ALIGNMENT if loop.streams else 0
             self.lines += [self.store(*place, alignment) for place in places]
@@ -285,8 +286,8 @@ class CpuLoops(Nodes):
         self.region(loop.begun, differing)
         return [self.names[n] for n in loop.begun]
 
-    def _store_flags(self, undecided: Expression | None) -> None:
-        """A bit of every element, for those who repair what is undecided."""
+    def _store_flags(self, undecided: Expression | None) -> str:
+        """A bit of every element, for those who repair what is undecided; the name of these bits."""
         kind = f"i{self.block}"
         mask = f"<{self.block} x i1>"
         flags, self.undecided = "0", ""
@@ -296,6 +297,7 @@ class CpuLoops(Nodes):
         byte = self.emit_scalar(f"lshr i64 {self.at}, 3")
         place = self.emit_scalar(f"getelementptr i8, ptr %flags, i64 {byte}")
         self.lines.append(f"  store {kind} {flags}, ptr {place}, align 1")
+        return flags
 
     def _places(
         self, stored: Sequence[tuple[int, Expression]], operand_types: Sequence[Format]
