@@ -37,8 +37,7 @@ def with_bound(root, *, is_repair):
         zero if bound is None else bound,
         zero if doubt is None else m.select_(doubt, m.number(1.0), zero),
     )
-    scratch = tuple(value.format for stage in stages for _, value in stage.kept)
-    return make_ufunc("with_bound", Program((SINGLE,), outputs, results, stages, scratch))
+    return make_ufunc("with_bound", Program((SINGLE,), outputs, results, stages))
 
 
 def families():

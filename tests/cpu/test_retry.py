@@ -268,8 +268,7 @@ def row_chain(*, keeps: bool = False) -> Program:
     }
     retry = Program((SINGLE,), (SINGLE,), (again,), (stage,), undecided=still, **ends)
     first = replace(stage, kept=((2, x),)) if keeps else stage
-    scratch = (Format.F32,) if keeps else ()
-    return retry.level_before(results=(result,), stages=(first,), scratch=scratch, undecided=undecided)
+    return retry.level_before(results=(result,), stages=(first,), undecided=undecided)
 
 
 @pytest.mark.parametrize(("length", "keeps"), [(7, True), (300, False), (9000, False), (9000, True)])

@@ -1,4 +1,4 @@
-"""The accumulators of the reductions of a stage; integers, of which every order gives the same, in their own format.
+"""The accumulators of the reductions of a stage.
 
 Products of rows: their mantissas are multiplied, and their exponents added up, so that nothing overflows on the way.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ogive.backends.reduction_plans import plans_of
 from ogive.backends.reductions import Accumulator
 from ogive.backends.writer import Writer
 from ogive.graph import operations as ops
@@ -34,13 +35,9 @@ class Product(Accumulator):
     #: How many float32 numbers have a product that is a normal float64 number.
     AT_ONCE = 4
 
-    def __init__(self, writer: Writer, index: int, reduction: Reduction, *, is_compensated: bool) -> None:
-        super().__init__(writer, index, reduction)
-        self.is_compensated = is_compensated
-        self.form, self.taken_form = Format.F64, self.value.format
-        self.neutral = 1.0
-        self.starts = (1.0, *[0.0] * (3 if is_compensated else 1))
-        self.parts = len(self.starts)
+    @property
+    def is_compensated(self) -> bool:
+        return self.parts > 2
 
     def _with_blocks(self, totals: list[str], blocks: list[str]) -> list[str]:
         e, form = self.e, self.form
@@ -130,50 +127,6 @@ class Product(Accumulator):
 
 
 def accumulators(writer: Writer, reductions: Sequence[Reduction]) -> list[Accumulator]:
-    """The reductions of a stage. The loss of a sum is found with the sum, the rest of a product with the product."""
-    following = [*(reduction.kind for reduction in reductions), ""][1:]
-    return [
-        _accumulator(writer, i, reduction, after)
-        for i, (reduction, after) in enumerate(zip(reductions, following, strict=True))
-        if reduction.kind not in ("row_lost", "row_rest")
-    ]
-
-
-def _accumulator(writer: Writer, index: int, reduction: Reduction, after: str) -> Accumulator:
-    if reduction.value.format.is_integer:
-        return WholeNumbers(writer, index, reduction)
-    if reduction.kind == "row_product":
-        return Product(writer, index, reduction, is_compensated=after == "row_rest")
-    return Accumulator(writer, index, reduction, counts_lost=after == "row_lost")
-
-
-INSTRUCTIONS = {"whole_sum": "add", "whole_product": "mul"}
-COMPARISONS = {"whole_max": "sgt", "whole_min": "slt"}
-
-
-class WholeNumbers(Accumulator):
-    """Sums and products, which wrap around, and extremes. Records hold the bits of 64-bit integers."""
-
-    def __init__(self, writer: Writer, index: int, reduction: Reduction) -> None:
-        super().__init__(writer, index, reduction)
-        self.form = self.taken_form = self.value.format
-        end = 1 << self.form.bits - 1
-        self.neutral = {"whole_sum": 0, "whole_product": 1, "whole_max": -end, "whole_min": end - 1}[self.kind]
-        self.starts, self.parts = (self.neutral,), 1
-
-    def _with_blocks(self, totals: list[str], blocks: list[str]) -> list[str]:
-        while len(blocks) > 1:
-            pairs = zip(blocks[::2], blocks[1::2], strict=True)
-            blocks = [self._joined([a], [b], self.form)[0] for a, b in pairs]
-        return self._joined(totals, blocks, self.form)
-
-    def _joined(self, a: list[str], b: list[str], form: Format) -> list[str]:
-        e = self.e
-        if self.kind in INSTRUCTIONS:
-            return [e.binary(INSTRUCTIONS[self.kind], form, a[0], b[0])]
-        is_beyond = e.emit(f"icmp {COMPARISONS[self.kind]} {e.type(form)} {b[0]}, {a[0]}")
-        return [e.choose(is_beyond, form, b[0], a[0])]
-
-    def _as_doubles(self, values: list[str], form: Format) -> list[str]:
-        value = values[0] if form.bits == 64 else self.e.cast("sext", values[0], form, Format.I64)
-        return [self.e.cast("bitcast", value, Format.I64, Format.F64)]
+    """The reductions of a stage."""
+    kinds = ((Product if plan.kind == "row_product" else Accumulator, i, plan) for i, plan in plans_of(reductions))
+    return [kind(writer, i, plan) for kind, i, plan in kinds]

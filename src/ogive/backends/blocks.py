@@ -68,5 +68,4 @@ def _elements_of_pairs(block: int) -> int:
 
 
 def _adds_pairs(program: Program) -> bool:
-    in_groups = (Summation.IN_PAIRS, Summation.IN_FOURS)
-    return any(reduction.summation in in_groups for stage in program.stages for reduction in stage.reductions)
+    return any(r.summation is Summation.IN_PAIRS for stage in program.stages for r in stage.reductions)

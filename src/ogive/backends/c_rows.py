@@ -1,8 +1,7 @@
 """Row-wise programs as text in C and its kin: a function for each stage (row_stages.h has the loop that calls them).
 
-A stage goes over the elements of a row, or of a segment of one, and leaves what it finds in the row's record. Element i is
-taken by lane i modulo the number of lanes, and the upper half of the lanes is joined with the lower half until one is
-left: the order of sums is that of backends/reductions.py, so their bits are the same.
+A stage goes over the elements of a row, or of a segment of one, and leaves what it finds in the row's record. How it takes
+elements and joins lanes says reduction_plans.py, as it does for LLVM; a loop's turn has one element of a lane.
 """
 
 from __future__ import annotations
@@ -19,17 +18,18 @@ from ogive.backends.blocks import elements_of_a_group
 from ogive.backends.c_graphs import settled
 from ogive.backends.c_like import Text, bare
 from ogive.backends.dialects import Dialect
+from ogive.backends.reduction_plans import ReductionPlan, leaves, plans_of
 from ogive.backends.row_records import MOST_AHEAD, Work, mark_slot, work_of
 from ogive.backends.writer import first_finding
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, varying, walk
-from ogive.lowering.program import Program, Reduction, Summation
+from ogive.lowering.program import Program
 
 __all__ = ["StageText", "headers", "kernel_record", "loop_text", "row_sizes"]
 
 #: The reductions by the names that row_reductions.h has for them.
 KINDS = {
-    "row_max": "OGIVE_MAXIMUM", "row_min": "OGIVE_MINIMUM", "row_sum": "OGIVE_SUM", "row_first": "OGIVE_FIRST",
+    "row_max": "OGIVE_MAXIMUM", "row_min": "OGIVE_MINIMUM", "row_sum": "OGIVE_SUM",
     "row_lost": "OGIVE_LOST", "row_product": "OGIVE_PRODUCT", "row_rest": "OGIVE_REST", "whole_max": "OGIVE_WHOLE_MAXIMUM",
     "whole_min": "OGIVE_WHOLE_MINIMUM", "whole_sum": "OGIVE_WHOLE_SUM", "whole_product": "OGIVE_WHOLE_PRODUCT",
 }  # fmt: skip
@@ -139,19 +139,13 @@ class StageText:
         )
         stored, of_rows = ([(k, next(decided)) for k, _ in some] for some in (stored, of_rows))
         reductions, test = [replace(r, value=next(decided)) for r in reductions], next(decided, None)
-        roots = [value for _, value in stored] + [reduction.value for reduction in reductions]
+        found = [_Found(self.text, i, plan, elements_of_a_group(self.program, 1)) for i, plan in plans_of(reductions)]
+        roots = [value for _, value in stored] + [one.plan.taken for one in found]
         roots += [] if test is None else [test]
         differing = varying(roots)
         before = _before(roots, differing)
         lines, known = self.text.named([*before, *(value for _, value in of_rows)])
         lines += [f"{self._name(k)}[0] = {bare(known[value])};" for k, value in of_rows]
-        found = [
-            _Found(self.text, i, reduction, after, elements_of_a_group(self.program, 1))
-            for i, (reduction, after) in enumerate(
-                zip(reductions, [*(r.kind for r in reductions), ""][1:], strict=True)
-            )
-            if reduction.kind not in ("row_lost", "row_rest")
-        ]
         inner, values = self.text.statements(roots, known)
         inner += [f"{self._name(k)}[i] = {bare(value)};" for (k, _), value in zip(stored, values, strict=False)]
         by_root = dict(zip(roots, values, strict=True))
@@ -159,8 +153,8 @@ class StageText:
             inner.append(f"is_open |= {bare(by_root[test])};")
         ahead = list[str]()
         step = min((one.lanes for one in found), default=0)
-        taken_in = [by_root[one.reduction.value] for one in found]
-        if found and self.dialect.kernel is None and all(one.kind != "row_first" for one in found):
+        taken_in = [by_root[one.plan.taken] for one in found]
+        if found and self.dialect.kernel is None:
             ahead, taken_in = self._apart(inner, found, taken_in, step)
             inner = []
         inner += [line for one, value in zip(found, taken_in, strict=True) for line in one.taken(value, step)]
@@ -184,7 +178,7 @@ class StageText:
         pairs = [(value, one.neutral) for one, value in zip(found, values, strict=True)]
         names = {pair: f"of{k}" for k, pair in enumerate(dict.fromkeys(pairs))}
         kinds = [
-            f"{self.dialect.type(one.reduction.value.format)} {name}[{_block(found)}];"
+            f"{self.dialect.type(one.plan.taken.format)} {name}[{_block(found)}];"
             for name, one in {names[pair]: one for pair, one in zip(pairs, found, strict=True)}.items()
         ]
         put = [f"{name}[i - block] = {bare(value)};" for (value, _), name in names.items()]
@@ -271,154 +265,111 @@ def _block(found: Sequence[_Found]) -> int:
 class _Found:
     """The findings of a stage: lanes in arrays, the statements that take an element in, and those that join the lanes."""
 
-    def __init__(self, text: Text, index: int, reduction: Reduction, after: str, group: int) -> None:
-        self.text, self.index, self.reduction, self.group = text, index, reduction, group
-        self.kind, self.lanes, self.from_one = reduction.kind, reduction.lanes, reduction.begins_with_one
-        self.is_whole, self.is_extreme = reduction.value.format.is_integer, reduction.is_extreme
-        self.in_pairs = reduction.summation is Summation.IN_PAIRS and not reduction.is_count
-        self.form = Format(f"i{reduction.value.format.bits}") if self.is_whole else reduction.total
-        self.has_low = reduction.is_compensated or self.from_one
-        self.has_lost, self.has_rest = after == "row_lost" and reduction.is_compensated, after == "row_rest"
-        self.name = f"{self.kind.partition('_')[2]}{index}"
-
-    @property
-    def parts(self) -> list[str]:
-        """The arrays of the lanes."""
-        more = (("low", self.has_low), ("lost", self.has_lost), ("rest", self.has_rest))
-        return [self.name, *(f"{self.name}_{word}" for word, is_there in more if is_there)]
+    def __init__(self, text: Text, index: int, plan: ReductionPlan, group: int) -> None:
+        self.text, self.index, self.plan, self.group = text, index, plan, group
+        self.lanes, self.is_product = plan.reduction.lanes, plan.kind == "row_product"
+        self.kind = "ogive_partial" if self.is_product else text.dialect.type(plan.form)
+        name = f"{plan.kind.partition('_')[2]}{index}"
+        self.starts = [text.literal(plan.form, start) for start in plan.starts]
+        if self.is_product:  # (mantissa, exponent), and the low word with the sum of what was lost
+            self.starts = [f"ogive_pair({a}, {b})" for a, b in zip(self.starts[::2], self.starts[1::2], strict=True)]
+        self.parts = [name, *(f"{name}_{word}" for word in ("low", "lost")[: len(self.starts) - 1])]
+        self.pair, self.nan = f"{name}_pair", f"{name}_nan"
 
     def begin(self) -> list[str]:
         """The arrays, and their values before the first element."""
-        kind = "ogive_partial" if self.kind == "row_product" else self.text.dialect.type(self.form)
-        lines = [f"{kind} {', '.join(f'{part}[{self.lanes}]' for part in self.parts)};"]
-        zero = "ogive_pair(0.0, 0.0)" if self.kind == "row_product" else self.text.literal(self.form, 0)
-        starts = [self._start(), *[zero] * (len(self.parts) - 1)]
-        lines += _each(self.lanes, [f"{part}[j] = {bare(s)};" for part, s in zip(self.parts, starts, strict=True)])
-        if self.in_pairs:
-            lines.append(f"{self.text.dialect.type(self.reduction.value.format)} {self.name}_pair[{self.lanes}];")
-        return [*lines, *([f"int {self.name}_nan[{self.lanes}] = {{0}};"] if self.is_extreme else [])]
+        lines = [f"{self.kind} {', '.join(f'{part}[{self.lanes}]' for part in self.parts)};"]
+        starts = zip(self.parts, self.starts, strict=True)
+        lines += _each(self.lanes, [f"{part}[j] = {bare(start)};" for part, start in starts])
+        if self.plan.in_pairs:
+            lines.append(f"{self.text.dialect.type(self.plan.taken.format)} {self.pair}[{self.lanes}];")
+        return [*lines, *([f"int {self.nan}[{self.lanes}] = {{0}};"] if self.plan.is_extreme else [])]
 
     @property
     def neutral(self) -> str:
         """An element that changes nothing."""
-        if self.kind == "row_product":
-            return self.text.literal(self.reduction.value.format, 1.0)
-        if self.kind == "row_sum":
-            return self.text.literal(self.reduction.value.format, 0.0)
-        start = self._start()
-        return f"({self.text.dialect.type(self.reduction.value.format)}){start}" if self.is_whole else start
-
-    def _start(self) -> str:
-        if self.kind == "row_product":
-            return "ogive_pair(1.0, 0.0)"
-        end = 1 << self.form.bits - 1
-        starts: dict[str, float] = {"row_max": -math.inf, "row_sum": 1.0 if self.from_one else 0.0}
-        starts |= {"whole_sum": 0, "whole_product": 1, "whole_max": -end, "whole_min": end - 1}
-        return self.text.literal(self.form, starts.get(self.kind, math.inf))
+        return self.text.literal(self.plan.taken.format, self.plan.neutral)
 
     def ahead(self, lanes: int) -> list[str]:
         """The questions that are asked once for so many elements: where their lanes begin, and which of two that are added first they are."""
-        lines = [f"const int {self.name}_at = (int)(at % {self.lanes});"] if self.lanes != lanes else []
-        if self.in_pairs:
+        lines = [f"const int {self.parts[0]}_at = (int)(at % {self.lanes});"] if self.lanes != lanes else []
+        if self.plan.in_pairs:
             lines += [
-                f"const int {self.name}_is_paired = at < count / {self.group} * {self.group};",
-                f"const int {self.name}_is_second = at / {self.lanes} % 2 == 1;",
+                f"const int {self.pair}_begun = at < count / {self.group} * {self.group};",
+                f"const int {self.pair}_whole = at / {self.lanes} % 2 == 1;",
             ]
         return lines
 
     def taken(self, value: str, step: int) -> list[str]:
         """The statements that take in an element, of so many in a turn of the loop."""
-        lane, name = "j" if self.lanes == step else f"{self.name}_at + j", f"v{self.index}"
-        if self.kind == "row_first":
-            value = f"({value} ? (double)(first + i) : {self.text.literal(Format.F64, math.inf)})"
-        taken = Format.F64 if self.kind == "row_first" else self.reduction.value.format
-        kind = self.text.dialect.type(self.form if self.is_whole else taken)
-        lines = [f"const {kind} {name} = {f'({kind}){value}' if self.is_whole else bare(value)};"]
-        if self.kind == "row_product":
-            rest = f"&{self.name}_rest[{lane}]" if self.has_rest else "0"
-            taken_in = f"ogive_product({self.name}[{lane}], ogive_as_product({name}), {rest}, "
-            return [*lines, f"{self.name}[{lane}] = {taken_in}ogive_pair(0.0, 0.0));"]
-        if self.is_extreme:
-            lines.append(f"{self.name}_nan[{lane}] |= {name} != {name};")
-        if self.in_pairs:
-            pair = f"{self.name}_pair[{lane}]"
-            total = f"{self.name}[{lane}]"
-            return [
-                *lines,
-                f"if (!{self.name}_is_paired) {{",
-                f"    {total} = {total} + {name};",
-                f"}} else if ({self.name}_is_second) {{",
-                f"    {total} = {total} + (double)({pair} + {name});",
-                "}",
-                f"{pair} = {name};",
-            ]
-        if taken is not self.form and not self.is_whole:
-            name = f"(double){name}"
-        return [*lines, *self._joined(lane, [name])]
-
-    def _joined(self, lane: str, other: Sequence[str]) -> list[str]:
-        """A lane with an element, or with the parts of another lane."""
-        a, b = f"{self.name}[{lane}]", other[0]
-        kind = self.text.dialect.type(self.form)
-        if self.is_whole and self.kind in ("whole_sum", "whole_product"):
-            wide = self.text.dialect.type(Format.U64)
-            return [f"{a} = ({kind})(({wide}){a} {'+' if self.kind == 'whole_sum' else '*'} ({wide}){b});"]
-        if self.kind != "row_sum":
-            return [f"{a} = {b} {'>' if self.kind.endswith('max') else '<'} {a} ? {b} : {a};"]
-        if not self.has_low:
-            return [f"{a} = {a} + {b};"]
-        low, lost, total = f"{self.name}_low[{lane}]", f"{self.name}_lost[{lane}]", f"t{self.index}"
-        lines = [f"const {kind} {total} = {a} + {b};"]
-        if self.from_one:
-            return [*lines, f"{low} = {low} + ({b} - ({total} - {a}));", f"{a} = {total};"]
-        off = f"e{self.index}"
-        lines += [
-            f"const {kind} s{self.index} = {total} - {a};",
-            f"const {kind} {off} = ({a} - ({total} - s{self.index})) + ({b} - s{self.index});",
+        lane, name = "j" if self.lanes == step else f"{self.parts[0]}_at + j", f"v{self.index}"
+        lines = [f"const {self.text.dialect.type(self.plan.taken.format)} {name} = {bare(value)};"]
+        if self.is_product:
+            rest = f"&{self.parts[1]}[{lane}]" if self.parts[1:] else "0"
+            taken_in = f"ogive_product({self.parts[0]}[{lane}], ogive_as_product({name}), {rest}, "
+            return [*lines, f"{self.parts[0]}[{lane}] = {taken_in}ogive_pair(0.0, 0.0));"]
+        if self.plan.is_extreme:
+            lines.append(f"{self.nan}[{lane}] |= {name} != {name};")
+        if not self.plan.in_pairs:
+            return [*lines, *self._with_element(lane, name)]
+        pair = f"{self.pair}[{lane}]"
+        return [
+            *lines,
+            f"if (!{self.pair}_begun) {{",
+            *(f"    {line}" for line in self._with_element(lane, name)),
+            f"}} else if ({self.pair}_whole) {{",
+            *(f"    {line}" for line in self._with_element(lane, pair, name)),
+            "}",
+            f"{pair} = {name};",
         ]
-        if not self.has_lost:
-            lines.append(f"{low} = {low} + {f'({off} + {other[1]})' if len(other) > 1 else off};")
-            return [*lines, f"{a} = {total};"]
-        added, sizes = off, [lost]
-        if len(other) > 1:
-            added = f"l{self.index}"
-            lines.append(f"const {kind} {added} = {off} + {other[1]};")
-            sizes += [self._size_of_lost(off, other[1], added), other[2]]
-        rounded = f"r{self.index}"
-        lines.append(f"const {kind} {rounded} = {low} + {added};")
-        lines.append(f"{lost} = {' + '.join((*sizes, self._size_of_lost(low, added, rounded)))};")
-        lines.append(f"{low} = {rounded};")
-        return [*lines, f"{a} = {total};"]
 
-    def _size_of_lost(self, a: str, b: str, total: str) -> str:
-        """The magnitude of what rounding lost of a sum of two."""
-        return self.text.call("fabs_d", f"ogive_lost_of({a}, {b}, {total})")
+    def _with_element(self, lane: str, *group: str) -> list[str]:
+        """The statements that take in an element, or the sum of two."""
+        plan = self.plan
+        parts, elements = leaves(plan.form, len(self.parts)), leaves(plan.taken.format, len(group), len(self.parts))
+        element = plan.joined(elements[:1], elements[1:])[0] if elements[1:] else elements[0]
+        known = dict(zip(elements, group, strict=True))
+        return self._set(lane, plan.with_element(parts, element), parts, known)
+
+    def _set(
+        self, lane: str, roots: Sequence[Expression], parts: Sequence[Expression], known: Mapping[Expression, str]
+    ) -> list[str]:
+        """The statements that set a lane to what a step of the plan makes."""
+        places = [f"{part}[{lane}]" for part in self.parts]
+        known = {**known, **dict(zip(parts, places, strict=True))}
+        if len(places) == 1:
+            lines, (value,) = self.text.statements(roots, known)
+            return [*lines, f"{places[0]} = {bare(value)};"]
+        lines, found = self.text.named(roots, known)
+        return [*lines, *(f"{place} = {found[root]};" for place, root in zip(places, roots, strict=True))]
+
+    def _joined(self) -> list[str]:
+        """The statements that join a lane with another one."""
+        if self.is_product:
+            rest = [f"&{part}[j], {part}[j + apart]" for part in self.parts[1:]] or [f"0, {self.parts[0]}[0]"]
+            return [f"{self.parts[0]}[j] = ogive_product({self.parts[0]}[j], {self.parts[0]}[j + apart], {rest[0]});"]
+        parts = leaves(self.plan.form, len(self.parts))
+        others = leaves(self.plan.form, len(self.parts), len(self.parts))
+        known = {leaf: f"{part}[j + apart]" for leaf, part in zip(others, self.parts, strict=True)}
+        return self._set("j", self.plan.joined(parts, others), parts, known)
 
     def end(self, slot: int) -> list[str]:
         """The statements that join the lanes, and put what was found into the record."""
         slot += 2 * self.index
-        if self.from_one:
+        if self.plan.begins_with_one:
             return self._end_from_one(slot)
-        if self.kind == "row_product":
-            rest = (
-                (f"&{self.name}_rest[j]", f"{self.name}_rest[j + apart]") if self.has_rest else ("0", f"{self.name}[0]")
-            )
-            join = [f"{self.name}[j] = ogive_product({self.name}[j], {self.name}[j + apart], {', '.join(rest)});"]
-            lines = self._halves(join)
-            for k, part in enumerate(self.parts):
-                lines += [f"record[{slot + 2 * k}] = {part}[0].high;", f"record[{slot + 2 * k + 1}] = {part}[0].low;"]
-            return lines
-        parts = [f"{part}[j + apart]" for part in self.parts]
-        nan = [f"{self.name}_nan[j] |= {self.name}_nan[j + apart];"] if self.is_extreme else []
-        lines = self._halves([*self._joined("j", parts), *nan])
-        values = [f"{part}[0]" for part in self.parts]
-        if self.is_extreme:
-            values[0] = f"{self.name}_nan[0] ? {self.text.literal(Format.F64, math.nan)} : {values[0]}"
-        if self.is_whole:
-            bits = f"({self.text.dialect.type(Format.U64)})({self.text.dialect.type(Format.I64)}){values[0]}"
-            values[0] = self.text.call("double_of_bits", bits)
+        nan = [f"{self.nan}[j] |= {self.nan}[j + apart];"] if self.plan.is_extreme else []
+        lines, values = self._halves([*self._joined(), *nan]), [f"{part}[0]" for part in self.parts]
+        if self.is_product:
+            values = [f"{value}.{word}" for value in values for word in ("high", "low")]
+        else:
+            parts = leaves(self.plan.form, len(values))
+            made, values = self.text.statements(self.plan.found(parts), dict(zip(parts, values, strict=True)))
+            lines += made
+        if self.plan.is_extreme:
+            values[0] = f"{self.nan}[0] ? {self.text.literal(Format.F64, math.nan)} : {values[0]}"
         values += ["0.0"] * (len(values) % 2)
-        return [*lines, *(f"record[{slot + k}] = {value};" for k, value in enumerate(values))]
+        return [*lines, *(f"record[{slot + k}] = {bare(value)};" for k, value in enumerate(values))]
 
     def _halves(self, join: Sequence[str]) -> list[str]:
         loop = ["    for (int j = 0; j < apart; j++) {", *(f"        {line}" for line in join), "    }"]
@@ -426,7 +377,7 @@ class _Found:
 
     def _end_from_one(self, slot: int) -> list[str]:
         """The sums began with one, in each lane."""
-        name, low = self.name, f"{self.name}_low"
+        name, low = self.parts
         return [
             f"double {name}_all[{self.lanes}];",
             *_each(self.lanes, [f"{name}_all[j] = {name}[j];"]),

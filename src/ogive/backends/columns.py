@@ -75,7 +75,7 @@ class ColumnWriter(Nodes):
         met = self._compute_of_rows(work)
         is_last, aside = stage == len(self.program.stages), mark_slot(self.program) + 2
         before = self.emit_scalar(f"and i64 %first, {-1 if is_last else ELEMENTS_TOGETHER - 1}")
-        continues, counted = self.emit_scalar(f"icmp ne i64 {before}, 0"), self.emit_scalar(f"add i64 {before}, %count")
+        continues = self.emit_scalar(f"icmp ne i64 {before}, 0")
         found = accumulators(self, work.reductions)
         for accumulator in found:
             accumulator.take_columns(aside, continues)
@@ -103,7 +103,7 @@ class ColumnWriter(Nodes):
             accumulator.leave_columns(aside)
         self.lines += ["  br i1 %is_last, label %ended, label %next", "ended:"]
         for accumulator in found:
-            accumulator.find_columns(work.slot, counted)
+            accumulator.find_columns(work.slot)
         first_of_all = [*head, *self.invariant_lines, "  br label %group"]
         group = self._group(work.operand_types)
         return "\n".join([*first_of_all, *group, *entry, *lines, *self.lines, *FOOT])

@@ -1,13 +1,14 @@
-"""The findings of a stage of rows: the numbers that a loop carries, and what becomes of them behind it."""
+"""The findings of a stage of rows in LLVM IR: the numbers that a loop carries, and what becomes of them behind it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 
+from ogive.backends.reduction_plans import ReductionPlan, leaves
 from ogive.backends.writer import ROWS_AT_ONCE, TYPES, Writer
-from ogive.graph.expression import Format
-from ogive.lowering.program import Reduction, Summation
+from ogive.graph import operations as ops
+from ogive.graph.expression import Expression, Format, walk
 
 __all__ = ["Accumulator"]
 
@@ -22,34 +23,19 @@ PARTS_ASIDE = 4
 
 
 class Accumulator:
-    """One reduction of a stage: vectors that the loop carries, and the fixed tree that joins their lanes.
+    """One reduction of a stage: vectors that the loop carries, and the fixed tree that joins their lanes (reduction_plans.py).
 
-    Lane i takes elements i, i + lanes, i + 2 lanes, ... in order, or sums of two neighbours of them; then the upper half
-    of the lanes is joined with the lower half until one is left, of all rows at once. The last ones are stored as two
-    float64.
+    The last lanes are joined of all rows at once, and stored as two float64.
 
     A sum from one on (Summation) takes 5 % less time than float64, which registers hold half as much of: in each lane
     the total is never less than what is added, so that what that loses is exact (Fast2Sum).
     """
 
-    def __init__(self, writer: Writer, index: int, reduction: Reduction, *, counts_lost: bool = False) -> None:
-        kind, value = reduction.kind, reduction.value
-        self.e, self.index, self.kind, self.value = writer, index, kind, value
-        self.lanes = reduction.lanes
-        self.is_extreme, self.is_count, self.form = reduction.is_extreme, reduction.is_count, reduction.total
-        together = {Summation.IN_PAIRS: 2, Summation.IN_FOURS: 4}
-        self.together = 1 if self.is_count else together.get(reduction.summation, 1)
-        in_groups = reduction.summation in (Summation.IN_GROUPS, Summation.UNCOMPENSATED, Summation.ROUGH)
-        self.in_groups = in_groups and not self.is_count
-        self.from_one = reduction.begins_with_one
-        # The added numbers of the loop: truth values of a count, positions of a first one.
-        self.taken_form = Format.BIT if self.is_count else self.form if kind == "row_first" else value.format
-        # NaN is kept beside extremes.
-        self.parts = 2 if self.is_extreme or reduction.is_compensated or self.from_one else 1
-        self.parts += counts_lost and reduction.is_compensated
-        self.neutral = {"row_max": -math.inf, "row_sum": 0.0}.get(kind, math.inf)
-        self.start = 1.0 if self.from_one else self.neutral
-        self.starts: Sequence[float] = (self.start, *[0.0] * (self.parts - 1))
+    def __init__(self, writer: Writer, index: int, plan: ReductionPlan) -> None:
+        self.e, self.index, self.plan = writer, index, plan
+        self.lanes, self.form, self.taken_form = plan.reduction.lanes, plan.form, plan.taken.format
+        self.starts = (*plan.starts, *([0.0] if plan.is_extreme else []))  # NaN is kept beside extremes
+        self.parts = len(self.starts)
         self.before: list[str] = []
         """The totals that the next loop begins with; none if there was no loop."""
         self.following: list[str] = []
@@ -72,22 +58,27 @@ class Accumulator:
 
     def _with_blocks(self, totals: list[str], blocks: list[str]) -> list[str]:
         """The totals with these elements, which are some blocks of them."""
-        if self.is_extreme:
+        if self.plan.is_extreme:
             return self._with_extremes(totals, blocks)
-        left = len(blocks) // min(self.together, len(blocks))
+        left = len(blocks) // min(self.plan.group, len(blocks))
         while left < len(blocks):
-            pairs = zip(blocks[::2], blocks[1::2], strict=True)
-            blocks = [self.e.binary("fadd", self.taken_form, a, b) for a, b in pairs]
-        if self.in_groups:
-            blocks = [self._longer(block) for block in blocks]
-            while len(blocks) > 1:
-                pairs = zip(blocks[::2], blocks[1::2], strict=True)
-                blocks = [self.e.binary("fadd", self.form, a, b) for a, b in pairs]
-            return self._joined(totals, blocks, self.form)
-        add = self._counted if self.is_count else self._with_value
-        for part in blocks:
-            totals = add(totals, part)
+            blocks = [
+                self._joined([a], [b], self.taken_form)[0] for a, b in zip(blocks[::2], blocks[1::2], strict=True)
+            ]
+        for block in blocks:
+            before, (element,) = leaves(self.form, len(totals)), leaves(self.taken_form, 1, len(totals))
+            totals = self._written(self.plan.with_element(before, element), [*before, element], [*totals, block])
         return totals
+
+    def _written(self, roots: Sequence[Expression], known: Sequence[Expression], names: Sequence[str]) -> list[str]:
+        """The names of what a step of the plan makes of numbers with these names."""
+        e, found = self.e, dict(zip(known, names, strict=True))
+        for n in walk(*roots, operands=lambda n: () if n in found else n.operands):
+            if n.operation == ops.CONSTANT:
+                found[n] = e.literal(n.format, n.attribute)
+            elif n not in found:
+                found[n] = e.rows[n.operation](e, n, *(found[operand] for operand in n.operands))
+        return [found[root] for root in roots]
 
     def phis(self, loop: str, before: str, last: str) -> list[str]:
         """The totals at the beginning of a turn."""
@@ -109,37 +100,10 @@ class Accumulator:
         ]
 
     def _taken(self) -> str:
-        """The numbers that the loop adds, and the neutral value in lanes beyond the end of the row; of a count, what is counted."""
-        e = self.e
-        if self.is_count:
-            value = e.value(self.value.operands[0])
-            return e.binary("and", Format.BIT, value, e.valid) if e.valid else value
-        value = e.value(self.value)
-        if self.kind == "row_first":
-            condition_ = e.binary("and", Format.BIT, value, e.valid) if e.valid else value
-            return e.choose(condition_, Format.F64, e.position(), e.literal(Format.F64, self.neutral))
-        if e.valid:
-            value = e.choose(e.valid, self.value.format, value, e.literal(self.value.format, self.neutral))
-        return value
-
-    def _with_value(self, totals: list[str], value: str) -> list[str]:
-        if self.from_one:
-            return self._with_what_is_lost(totals, value)
-        return self._joined(totals, [self._longer(value)], self.form)
-
-    def _longer(self, value: str) -> str:
-        """An element in the format of the totals."""
-        return value if self.taken_form is self.form else self.e.cast("fpext", value, self.taken_form, self.form)
-
-    def _with_what_is_lost(self, totals: list[str], value: str) -> list[str]:
-        e, form = self.e, self.form
-        total = e.binary("fadd", form, totals[0], value)
-        lost = e.binary("fsub", form, value, e.binary("fsub", form, total, totals[0]))
-        return [total, e.binary("fadd", form, totals[1], lost)]
-
-    def _counted(self, totals: list[str], what_counts: str) -> list[str]:
-        e, form = self.e, self.form
-        return [e.choose(what_counts, form, e.binary("fadd", form, totals[0], e.literal(form, 1.0)), totals[0])]
+        """The elements that the loop takes, and neutral ones in lanes beyond the end of the row."""
+        e, form = self.e, self.taken_form
+        value = e.value(self.plan.taken)
+        return e.choose(e.valid, form, value, e.literal(form, self.plan.neutral)) if e.valid else value
 
     def _with_extremes(self, totals: list[str], blocks: list[str]) -> list[str]:
         """The first of equal ones is kept, in whatever order they are compared. NaN is found two blocks at a time."""
@@ -148,52 +112,16 @@ class Accumulator:
             e.emit(f"fcmp uno {kind} {a}, {b}") for a, b in zip(blocks[::2], blocks[1::2] or blocks, strict=True)
         ]
         while len(blocks) > 1:
-            blocks = [self._extreme(a, b) for a, b in zip(blocks[::2], blocks[1::2], strict=True)]
+            blocks = [self._joined([a], [b], form)[0] for a, b in zip(blocks[::2], blocks[1::2], strict=True)]
         while len(unordered) > 1:
             unordered = [e.binary("or", Format.BIT, a, b) for a, b in zip(unordered[::2], unordered[1::2], strict=True)]
         nan = e.choose(unordered[0], form, e.literal(form, math.nan), totals[1])
-        return [self._extreme(totals[0], blocks[0]), nan]
-
-    def _extreme(self, a: str, b: str) -> str:
-        e, kind = self.e, self.e.type(self.form)
-        is_beyond = e.emit(f"fcmp {'ogt' if self.kind == 'row_max' else 'olt'} {kind} {b}, {a}")
-        return e.choose(is_beyond, self.form, b, a)
+        return [*self._joined(totals[:1], blocks, form), nan]
 
     def _joined(self, a: list[str], b: list[str], form: Format) -> list[str]:
         """Both together, by lane."""
-        e = self.e
-        if self.kind == "row_first":
-            is_before = e.emit(f"fcmp olt {e.type(form)} {b[0]}, {a[0]}")
-            return [e.choose(is_before, form, b[0], a[0])]
-        if self.is_extreme:
-            return [self._extreme(a[0], b[0])]
-        total = e.binary("fadd", form, a[0], b[0])
-        if len(a) == 1:
-            return [total]
-        lost = self._lost(form, a[0], b[0], total)
-        if len(a) == 2:  # TwoSum, with the corrections summed beside it
-            for more in b[1:2]:
-                lost = e.binary("fadd", form, lost, more)
-            return [total, e.binary("fadd", form, a[1], lost)]
-        # And beside these the magnitudes of what their own sum loses.
-        sizes = [a[2]]
-        for more in b[1:2]:
-            both = e.binary("fadd", form, lost, more)
-            sizes.append(e.call("fabs", form, self._lost(form, lost, more, both)))
-            lost = both
-        low = e.binary("fadd", form, a[1], lost)
-        sizes.append(e.call("fabs", form, self._lost(form, a[1], lost, low)))
-        size = sizes[0]
-        for more in (*sizes[1:], *b[2:]):
-            size = e.binary("fadd", form, size, more)
-        return [total, low, size]
-
-    def _lost(self, form: Format, a: str, b: str, total: str) -> str:
-        """The part of a sum of two that rounding lost."""
-        e = self.e
-        t = e.binary("fsub", form, total, a)
-        lost_a = e.binary("fsub", form, a, e.binary("fsub", form, total, t))
-        return e.binary("fadd", form, lost_a, e.binary("fsub", form, b, t))
+        ours, others = leaves(form, len(a)), leaves(form, len(b), len(a))
+        return self._written(self.plan.joined(ours, others), [*ours, *others], [*a, *b])
 
     # ---- behind the loops
 
@@ -203,7 +131,7 @@ class Accumulator:
         e.after_loop, e.lines = True, []
         values, width, block = list(self.following), self.lanes, e.block
         e.block = e.lanes = width
-        if self.is_extreme:
+        if self.plan.is_extreme:
             nan = values.pop()
             lanes = e.emit(f"fcmp uno {e.type(form)} {nan}, {nan}")
             any_lane = e.any_lane(lanes)
@@ -237,32 +165,29 @@ class Accumulator:
         e.after_loop, e.lines, block = True, [], e.block
         width = min(self.lanes, REGISTER_BITS // form.bits)
         e.block = e.lanes = width
-        parts = 1 if self.is_extreme else self.parts
+        parts = 1 if self.plan.is_extreme else self.parts
         rows = [[self._waiting(aside, part, row) for part in range(parts)] for row in range(ROWS_AT_ONCE)]
-        if self.from_one:
+        if self.plan.begins_with_one:
             longer = Format.F64
             (lost,) = self._over_rows([[low] for _, low in rows], width, form)
             e.block = e.lanes = width
             (total,) = self._over_rows([[e.cast("fpext", high, form, longer)] for high, _ in rows], width, longer)
-            total = e.binary("fsub", longer, total, e.literal(longer, width * self.start))
+            total = e.binary("fsub", longer, total, e.literal(longer, width * self.starts[0]))
             values, form = [e.binary("fadd", longer, total, e.cast("fpext", lost, form, longer))], longer
         else:
             values = self._over_rows(rows, width, form)
-        if self.is_extreme:
+        if self.plan.is_extreme:
             kind = f"<{ROWS_AT_ONCE} x i8>"
             any_lane = e.emit(f"load {kind}, ptr {self._aside(aside, 1, 0, kind)}, align 1")
             is_nan = e.emit(f"icmp ne {kind} {any_lane}, zeroinitializer")
             values = [e.choose(is_nan, form, e.literal(form, math.nan), values[0])]
-        self._to_records(values, form, slot, "%count")
+        self._to_records(values, form, slot)
         e.block = e.lanes = block
         return e.lines
 
-    def _to_records(self, values: list[str], form: Format, slot: int, count: str) -> None:
-        """Store what was found of as many elements, a lane a row."""
+    def _to_records(self, values: list[str], form: Format, slot: int) -> None:
+        """Store what was found, a lane a row."""
         e = self.e
-        if self.is_count and not self.value.operands[1].attribute:  # all the others were counted
-            number = e.emit_scalar(f"uitofp i64 {count} to {TYPES[form]}")
-            values = [e.binary("fsub", form, e.spread(e.type(form), f"{TYPES[form]} {number}"), values[0])]
         values = self._as_doubles(values, form)
         zero = e.literal(Format.F64, 0.0)
         for part, value in enumerate([*values, *[zero] * (len(values) % 2)]):
@@ -286,21 +211,22 @@ class Accumulator:
             place = self._of_columns(aside, part)
             e.lines.append(f"  store {e.type(form)} {value}, ptr {place}, align {form.bits // 8}")
 
-    def find_columns(self, slot: int, count: str) -> None:
-        """Store in the rows' records what was found of as many elements."""
+    def find_columns(self, slot: int) -> None:
+        """Store in the rows' records what was found."""
         e, form, values = self.e, self.form, list(self.following)
-        if self.is_extreme:
+        if self.plan.is_extreme:
             nan = values.pop()
             is_nan = e.emit(f"fcmp uno {e.type(form)} {nan}, {nan}")
             values = [e.choose(is_nan, form, e.literal(form, math.nan), values[0])]
-        self._to_records(values, form, slot, count)
+        self._to_records(values, form, slot)
 
     def _of_columns(self, aside: int, part: int) -> str:
         return self.e.first_record(aside + PARTS_ASIDE * self.index + part)
 
     def _as_doubles(self, values: list[str], form: Format) -> list[str]:
-        """The contents of the records, two numbers for each reduction. The losses follow the two of its sum."""
-        return [value if form is Format.F64 else self.e.cast("fpext", value, form, Format.F64) for value in values]
+        """The contents of the records."""
+        parts = leaves(form, len(values))
+        return self._written(self.plan.found(parts), parts, values)
 
     def _waiting(self, aside: int, part: int, row: int) -> str:
         kind = self.e.type(self.form)

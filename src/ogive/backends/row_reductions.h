@@ -4,7 +4,7 @@
  * the names with a letter at the end are those of c_support.py. */
 
 enum ogive_reduction {
-    OGIVE_MAXIMUM, OGIVE_MINIMUM, OGIVE_SUM, OGIVE_FIRST, OGIVE_LOST,
+    OGIVE_MAXIMUM, OGIVE_MINIMUM, OGIVE_SUM, OGIVE_LOST,
     OGIVE_PRODUCT, OGIVE_REST, /* (mantissa, exponent), and what it has beside them: (low word, what was lost) */
     OGIVE_WHOLE_MAXIMUM, OGIVE_WHOLE_MINIMUM, OGIVE_WHOLE_SUM, OGIVE_WHOLE_PRODUCT /* the bits of 64-bit integers */
 };
@@ -72,9 +72,6 @@ FUNCTION ogive_partial ogive_joined(enum ogive_reduction kind, ogive_partial a, 
     }
     if (kind == OGIVE_MINIMUM) {
         return b.high < a.high || b.high != b.high ? b : a;
-    }
-    if (kind == OGIVE_FIRST) {
-        return b.high < a.high ? b : a;
     }
     if (kind == OGIVE_LOST) {
         return ogive_pair(a.high + b.high, 0.0);

@@ -25,10 +25,10 @@ from ogive.lowering.numerics.rounded_results import to_subnormal
 from ogive.lowering.numerics.truths import both, either, except_where
 from ogive.lowering.program import Stage, Summation
 from ogive.lowering.row_lowering import is_share
-from ogive.lowering.row_numbers import LENGTH, SUM_OF_EXPONENTIALS, row_exponential, within_row
+from ogive.lowering.row_numbers import LENGTH, within_row
 from ogive.lowering.tested import differ
 from ogive.lowering.tested_doubles import beside_zero
-from ogive.lowering.tested_rows import EVERY_SUM, ROOM, ROOM_OF_ROUGH, TestedRows
+from ogive.lowering.tested_rows import ROOM, ROOM_OF_ROUGH, TestedRows, sums_of
 
 __all__ = ["DoubleRows", "without_factors"]
 
@@ -260,13 +260,6 @@ class DoubleRows(TestedRows):
             factors = [self._factor(number, is_result=self._is_result(root)) for number in numbers]
             if any(factor is not number for factor, number in zip(factors, numbers, strict=True)):
                 return (self.m.multiply if root.operation is ops.MULTIPLY else self.m.divide)(*factors)
-        if (
-            self.m.is_own
-            and root.operation is ops.DIVIDE
-            and self._is_of_row(root.operands[1])
-            and not self._is_of_row(root)
-        ):
-            return self.m.divide(self.number(root.operands[0]), self._not_tiny(self.number(root.operands[1])))
         return super()._number(root)
 
     def _factor(self, number: DoubleWord, *, is_result: bool) -> DoubleWord:
@@ -359,11 +352,7 @@ class DoubleRows(TestedRows):
         if counted is not None:
             return counted
         has_one_sign = value.interval.low >= 0 or value.interval.high <= 0
-        lies = (
-            SUM_OF_EXPONENTIALS
-            if row_exponential(operand)
-            else EVERY_SUM[value.interval.low >= 0, value.interval.high <= 0]
-        )
+        lies = sums_of(operand, value.interval)
         total = DoubleWord(*self._total(value.high), interval=lies, low_is_number=False)
         share, doubt = error.relative * ROOM, self._any(error.doubt)
         if value.low is not None:

@@ -148,14 +148,12 @@ class _Levels:
         undecided = reals.asked(undecided, results)
         if undecided is not None and undecided.operation == ops.CONSTANT:
             return None
-        scratch = tuple(value.format for stage in stages for _, value in stage.kept)
         of_row = frozenset(range(len(inputs), first) if self.reduces else ())
         return Program(
             inputs,
             outputs,
             results,
             stages,
-            scratch,
             self.parameter_count,
             of_row,
             undecided=undecided,
@@ -176,8 +174,7 @@ def words_of_rows(root: Expression, inputs: Sequence[ElementType]) -> Program:
     bound, doubt = m.total(number), number.error.doubt
     bound = m.number(0.0) if bound is None else m.mul_(bound, m.number(SLACK_OF_RUNNING))
     results = (number.high, m.low_part(number), m.select_(doubt or nowhere(), m.number(math.inf), bound))
-    scratch = tuple(value.format for stage in stages for _, value in stage.kept)
-    return Program(tuple(inputs), outputs, results, stages, scratch, 0, frozenset(range(len(inputs), first)))
+    return Program(tuple(inputs), outputs, results, stages, row_operands=frozenset(range(len(inputs), first)))
 
 
 class _UsualRows(TestedRows):
@@ -236,8 +233,7 @@ def _usual_rows(roots: Sequence[Expression], made: Program, *, reduces: bool) ->
     reals = _UsualRows(made.inputs)
     stages = reals.reduce(roots, len(made.inputs) + len(made.outputs))
     results, undecided = reals.tested_shortly(roots, made.outputs)
-    scratch = tuple(value.format for stage in stages for _, value in stage.kept)
-    found = made.level_before(results=results, stages=stages, scratch=scratch, undecided=undecided)
+    found = made.level_before(results=results, stages=stages, undecided=undecided)
     return found if usual_cost(found) <= WORTHWHILE * usual_cost(made) else None
 
 

@@ -656,8 +656,7 @@ def float_float_rows(roots: Sequence[Expression], made: Program, *, reduces: boo
         (result,), undecided = reals.tested_shortly(roots, made.outputs)
     except (NoFloatFloat, UnboundedError):
         return None
-    scratch = tuple(value.format for stage in stages for _, value in stage.kept)
-    return made.level_before(results=(result,), stages=stages, scratch=scratch, undecided=undecided)
+    return made.level_before(results=(result,), stages=stages, undecided=undecided)
 
 
 class _FloatFloatRows(TestedRows):
@@ -685,8 +684,8 @@ class _FloatFloatRows(TestedRows):
         of_16_bits = self.is_share and self.inputs[0].bits == 16
         words = exponential_of_row(p, x, self._single(largest), is_counted, is_short=of_16_bits or self.reduces)
         self.words = words
-        high = self._found(self._new("row_sum", words.high, Summation.UNCOMPENSATED))
-        low = self._found(self._new("row_sum", words.low, Summation.IN_FOURS))
+        high = self._found(self._new("row_sum", words.high))
+        low = self._found(self._new("row_sum", words.low, Summation.IN_GROUPS))
         total = m.add_(high, low)
         holds = [m.less_equal_(m.abs_(most), m.number(LARGEST_OF_ROW)), m.less_(total, m.number(LARGEST_SUM))]
         static = ERROR_OF_NOTHING

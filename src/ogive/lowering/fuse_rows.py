@@ -273,7 +273,6 @@ class _Joint:
             tuple(self.types[i] for i in outputs),
             tuple(final(root, root) for root in results),
             tuple(stages),
-            tuple(operand.format for operand in operands),
             self.parameter_count,
             frozenset(of_row),
             undecided=either(*(final(test, test) for test in self.tests)),

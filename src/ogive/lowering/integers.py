@@ -15,7 +15,7 @@ from ogive.graph import operations as ops
 from ogive.graph.elementary_functions import LARGER, SMALLER
 from ogive.graph.expression import STORAGE, Expression, Format, Operation, in_format, node, walk
 from ogive.lowering.program import Program, Reduction, Stage, stored_operand
-from ogive.lowering.row_numbers import LENGTH, reductions_by_stage
+from ogive.lowering.row_numbers import LENGTH, first_position, reductions_by_stage
 
 __all__ = [
     "Integers",
@@ -318,7 +318,7 @@ def _stages(rows: Integers, roots: Sequence[Expression]) -> tuple[Stage, ...]:
             number += 1
             operand = rows.value(current.operands[0])
             if current.operation == ops.ROW_INDEX:
-                found.append(Reduction("row_first", operand))
+                found.append(first_position(operand))
                 rows.done[current] = _position(value)
                 continue
             # Extremes of numbers without a sign are those of numbers with one, in the same order.

@@ -9,7 +9,7 @@ from typing import Any
 
 from ogive.common.dtypes import ELEMENT_TYPES, ElementType
 from ogive.graph import operations as ops
-from ogive.graph.expression import EXTREMES, STORAGE, Expression, Format, node, python, rewritten, varying, walk
+from ogive.graph.expression import STORAGE, Expression, Format, node, python, rewritten, varying, walk
 
 __all__ = [
     "MASK",
@@ -46,20 +46,24 @@ class DecideRow:
 
 
 class Summation(Enum):
-    """How the numbers of a row are added up."""
+    """How the numbers of a row are added up.
 
-    IN_FLOAT64 = "in float64, and beside a sum of float64 what rounding lost of it"
-    UNCOMPENSATED = "in float64, without what rounding lost"
+    IN_FLOAT64 is for sums whose last bits show: without a rounding test, or next to ties. The order of the other two follows the
+    loops of a target, so their last bits do too: a rounding test covers these. IN_GROUPS takes a third of the instructions and
+    leaves few results undecided; UNCOMPENSATED, half of the rest, is for sums that one test a row looks at, second words and bounds.
+    The fast contract has no test, and two kinds of its own.
+    """
+
+    IN_FLOAT64 = "one after the other in float64, and beside a sum of float64 what rounding lost of it"
+    IN_GROUPS = (
+        "first what a turn of the loop takes, of float32 four elements of a lane, in its own format; then in float64, and beside a"
+        " sum of float64 what rounding lost"
+    )
+    UNCOMPENSATED = "first what a turn of the loop takes, and all in its own format, without what rounding lost"
     IN_PAIRS = (
         "two and two in their own format, then in float64, without what rounding lost: of float64, and of float32 that is far from"
-        " infinite, and not negative or low words"
+        " infinite, and not negative"
     )
-    IN_FOURS = "the same of four and four"
-    IN_GROUPS = (
-        "in float64: first what the loop takes at a time, then those sums, and beside them what rounding lost. Targets"
-        " differ in its last bits, so it is for sums whose error a rounding test covers"
-    )
-    ROUGH = "in their own format, without what rounding lost: of magnitudes, of which a bound is made"
     FROM_ONE = "in float32 from one on, and beside it what rounding lost, which is exact: of numbers from zero to one"
 
 
@@ -78,11 +82,12 @@ class Reduction:
     @property
     def lanes(self) -> int:
         """How many partial results the loop carries. The order of a sum follows from it, and from nothing around it."""
-        return 8 if self.value.format.bits == 64 or self.kind == "row_first" else 16
+        return 8 if self.value.format.bits == 64 else 16
 
     @property
-    def is_extreme(self) -> bool:
-        return self.kind in EXTREMES
+    def goes_with_another(self) -> bool:
+        """Whether it is found with the reduction before it."""
+        return self.kind in ("row_lost", "row_rest")
 
     @property
     def is_count(self) -> bool:
@@ -94,22 +99,6 @@ class Reduction:
             and all(operand.operation == ops.CONSTANT for operand in value.operands[1:])
             and {operand.attribute for operand in value.operands[1:]} == {0.0, 1.0}
         )
-
-    @property
-    def begins_with_one(self) -> bool:
-        return self.summation is Summation.FROM_ONE and not self.is_count
-
-    @property
-    def total(self) -> Format:
-        """The format of the totals. A segment has few enough elements to count them in float32."""
-        is_short = self.is_extreme or self.is_count or self.begins_with_one or self.summation is Summation.ROUGH
-        return self.value.format if is_short else Format.F64
-
-    @property
-    def is_compensated(self) -> bool:
-        """Whether what rounding loses of a sum in float64 is summed beside it."""
-        is_of_doubles = self.kind == "row_sum" and self.value.format is Format.F64 and not self.is_count
-        return is_of_doubles and self.summation not in (Summation.UNCOMPENSATED, Summation.ROUGH, Summation.IN_PAIRS)
 
 
 @dataclass(frozen=True)
@@ -148,8 +137,6 @@ class Program:
     """One root per output, in the storage format of its element type."""
     stages: tuple[Stage, ...] = ()
     """The first computations of a row-wise program. Stages and results use what earlier stages have found."""
-    scratch: tuple[Format, ...] = ()
-    """The rows of the kernel's own; as operands they follow the outputs."""
     parameter_count: int = 0
     """How many scalar parameters a kernel gets at run time."""
     row_operands: frozenset[int] = frozenset()
@@ -219,6 +206,12 @@ class Program:
         results = range(len(self.inputs), len(self.inputs) + len(self.outputs))
         undecided = self.undecided
         return undecided is not None and self.row_operands.issuperset(results) and undecided not in varying([undecided])
+
+    @property
+    def scratch(self) -> tuple[Format, ...]:
+        """The rows of the kernel's own, that stages keep; as operands they follow the outputs."""
+        kept = dict(place for stage in self.stages for place in stage.kept)
+        return tuple(kept[place].format for place in sorted(kept))
 
     @property
     def roots(self) -> tuple[Expression, ...]:

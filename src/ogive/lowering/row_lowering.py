@@ -32,17 +32,14 @@ __all__ = ["MOST_REDUCTIONS", "MOST_STAGES", "RowLowering", "has_room", "is_shar
 #: and of all.
 MOST_STAGES, MOST_OF_A_STAGE, MOST_REDUCTIONS = 8, 16, 64
 
-#: Reductions that go with the one before.
-BESIDE_ANOTHER = frozenset({"row_lost", "row_rest"})
-
 
 def _portions(reductions: Sequence[Reduction]) -> list[Sequence[Reduction]]:
     """The reductions of a stage in as many as a kernel has room for at a time; what goes with the one before stays there."""
     found: list[Sequence[Reduction]] = []
     begin = 0
     for i in range(1, len(reductions)):
-        is_alone = i + 1 == len(reductions) or reductions[i + 1].kind not in BESIDE_ANOTHER
-        if reductions[i].kind not in BESIDE_ANOTHER and i + 1 - begin + (not is_alone) > MOST_OF_A_STAGE:
+        is_alone = i + 1 == len(reductions) or not reductions[i + 1].goes_with_another
+        if not reductions[i].goes_with_another and i + 1 - begin + (not is_alone) > MOST_OF_A_STAGE:
             found.append(reductions[begin:i])
             begin = i
     return [*found, reductions[begin:]]

@@ -55,6 +55,7 @@ __all__ = [
     "below_largest",
     "beside_largest",
     "exponential",
+    "first_position",
     "from_largest",
     "kept_of_largest",
     "multiple",
@@ -117,6 +118,12 @@ def reductions_by_stage(roots: Sequence[Expression]) -> list[list[Expression]]:
                 stages.append([])
             stages[below].append(current)
     return stages
+
+
+def first_position(truth: Expression) -> Reduction:
+    """The smallest position of a row at which something is true, in float64: infinity where it is nowhere."""
+    position, nowhere = node(ops.ROW_POSITION, (), None, Format.F64), node(ops.CONSTANT, (), math.inf, Format.F64)
+    return Reduction(ops.ROW_MIN, node(ops.SELECT, (truth, position, nowhere), None, Format.F64))
 
 
 def threshold_of_row(root: Expression) -> tuple[Expression, Expression, Expression, Expression]:

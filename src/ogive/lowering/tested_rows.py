@@ -47,6 +47,7 @@ from ogive.lowering.row_numbers import (
     OPEN_TRUTH,
     SUM_OF_EXPONENTIALS,
     exponential,
+    first_position,
     multiple,
     multiple_beside_extreme,
     overflows,
@@ -60,7 +61,7 @@ from ogive.lowering.row_numbers import (
 )
 from ogive.lowering.tested import ROUNDED, TestedReals
 
-__all__ = ["TestedRows", "UnboundedError"]
+__all__ = ["TestedRows", "UnboundedError", "sums_of"]
 
 #: The sum of the losses of a lane's partial sums: its own sum is wrong by 2**-53 of itself for each of 2**11 elements of
 #: the lane in a segment, and for the joints of lanes and segments.
@@ -222,9 +223,10 @@ class TestedRows(RowLowering, TestedReals):
             return
         if root.operation in (ops.ROW_FIRST, ops.ROW_INDEX):
             truth = self.truth(operand)
-            number, doubt = self._new("row_first", truth), self._any(self.m.doubt_of(truth))
-            error = Bound(doubt=doubt, bits=53, least=1.0, largest=MOST_ELEMENTS)
-            self.sums[root] = DoubleWord(self._found(number), error=error)
+            self.made.append(first_position(truth))
+            found = self._found(len(self.made) - 1)
+            error = Bound(doubt=self._any(self.m.doubt_of(truth)), bits=53, least=1.0, largest=MOST_ELEMENTS)
+            self.sums[root] = DoubleWord(found, error=error)
             return
         value = self._reduced(self.number(operand))
         if not value.error.is_known:
@@ -281,7 +283,7 @@ class TestedRows(RowLowering, TestedReals):
             longest = max((term.format for term in terms), key=lambda form: form.bits)
             terms = [in_format(t, longest) for t in terms]
             total = reduce(lambda a, b: node(ops.ADD, (a, b), None, longest), terms)
-            self.differences = self._new("row_sum", total, Summation.ROUGH)
+            self.differences = self._new("row_sum", total, Summation.UNCOMPENSATED)
 
     def _floats(self) -> Iterator[tuple[int, Expression]]:
         """The operands of floating-point types, as float32 or float64."""
@@ -339,16 +341,7 @@ class TestedRows(RowLowering, TestedReals):
             higher, lower = rows.sub_(above, found), rows.sub_(found, below)
             wider = rows.select_(rows.less_(higher, lower), lower, higher)
             absolute = rows.fma_(rows.abs_(found), rows.number(2.0**-50), rows.mul_(wider, rows.number(ROOM)))
-        error = Bound(
-            error.relative * ROOM,
-            error.static * ROOM,
-            absolute,
-            self._any(error.doubt),
-            None,
-            error.least,
-            error.largest,
-        )
-        return DoubleWord(found, interval=value.interval, error=error)
+        return DoubleWord(found, interval=value.interval, error=_of_extreme(error, absolute, self._any(error.doubt)))
 
     def _largest(self, value: Expression) -> Expression:
         return self._found(self._new("row_max", value))
@@ -374,20 +367,12 @@ class TestedRows(RowLowering, TestedReals):
             low = m.select_(m.equal_(high, most), m.low_part(value), m.number(-math.inf))
             rest = self._largest(low)
             rest = rows.select_(rows.is_finite_(rest), rest, rows.number(0.0))
-            may_be = node(ops.AND, (is_number, m.not_(m.less_(m.add_(high, size), sure))), None, Format.BIT)
+            may_be = both(is_number, m.not_(m.less_(m.add_(high, size), sure)))
             absolute = None
             if error.absolute is not None:
                 among = self._largest(m.select_(may_be, error.absolute, m.number(0.0)))
                 absolute = rows.mul_(among, rows.number(ROOM))
-            bound = Bound(
-                error.relative * ROOM,
-                error.static * ROOM,
-                absolute,
-                doubt,
-                None,
-                error.least,
-                error.largest,
-            )
+            bound = _of_extreme(error, absolute, doubt)
             found = DoubleWord(most, rest, interval=value.interval, is_normal=True, error=bound)
             self.sums[root] = self._mirrored(root, found)
             alike = self._are_alike(root.operands[0], may_be)
@@ -412,7 +397,7 @@ class TestedRows(RowLowering, TestedReals):
             ends = (self._largest(m.select_(chosen, end, m.number(-math.inf))) for end in (operand, m.neg_(operand)))
             first, last = ends
             same = rows.equal_(first, rows.neg_(last))
-            alike = same if alike is None else node(ops.AND, (alike, same), None, Format.BIT)
+            alike = same if alike is None else both(alike, same)
         return alike
 
     def _product(self, value: DoubleWord, *, is_used: bool) -> DoubleWord:
@@ -443,7 +428,7 @@ class TestedRows(RowLowering, TestedReals):
         if is_used:
             in_range = m.less_(m.abs_(found.exponent), m.number(most))
             is_zero = m.equal_(found.high, m.number(0.0))
-            doubt = either(doubt, m.not_(node(ops.OR, (in_range, is_zero), None, Format.BIT)))
+            doubt = either(doubt, m.not_(either(in_range, is_zero)))
         product = DoubleWord(high, low, low_is_number=False, error=Bound(0.0, 0.0, absolute, doubt, None, 0.0, 4.0))
         if value.low is not None:
             product = self._with_parts(product, value.high, self.m.low_part(value), are_words=True)
@@ -510,10 +495,7 @@ class TestedRows(RowLowering, TestedReals):
         if not value.interval.within(-LONGEST_STEP, 0.0):
             raise UnboundedError
         first, zero = len(self.made), m.number(0.0)
-        ones = (node(ops.CONSTANT, (), number, Format.F32) for number in (1.0, 0.0))
-        number = self._new("row_sum", node(ops.SELECT, (OPEN_TRUTH, *ones), None, Format.F32))
-        exactly = Bound(bits=53, least=1.0, largest=MOST_ELEMENTS)
-        count = DoubleWord(self._found(number), interval=Interval(0.0, MOST_ELEMENTS), error=exactly)
+        count = self._count(OPEN_TRUTH)
         one_less, absolute = self._sum_less_one(m.select_(OPEN_TRUTH, value.high, zero), error.relative)
         if value.low is not None:
             low = m.select_(OPEN_TRUTH, m.low_part(value), zero)
@@ -543,7 +525,7 @@ class TestedRows(RowLowering, TestedReals):
         if margin is not None:
             apart = m.less_(m.mul_(margin, m.number(1 + 2.0**-30)), self._distance(threshold, value))
             is_exact = m.equal_(margin, zero)
-            m.doubts[truth] = m.not_(node(ops.OR, (apart, is_exact), None, Format.BIT))
+            m.doubts[truth] = m.not_(either(apart, is_exact))
         self.truths[threshold_of_row(root)[0]] = truth
         self._close(first, truth)
 
@@ -576,12 +558,15 @@ class TestedRows(RowLowering, TestedReals):
 
     def _any(self, doubt: Expression | None) -> Expression | None:
         """Whether something is in doubt in any element."""
-        if doubt is None:
-            return None
         m = self.rows.m
-        one, zero = (node(ops.CONSTANT, (), number, Format.F32) for number in (1.0, 0.0))
-        number = self._new("row_sum", node(ops.SELECT, (doubt, one, zero), None, Format.F32))
-        return m.less_(m.number(0.0), self._found(number))
+        return None if doubt is None else m.less_(m.number(0.0), self._count(doubt).high)
+
+    def _count(self, truth: Expression, *values: float) -> DoubleWord:
+        """How often something is true, or, with the values 0 and 1, false."""
+        ones = (node(ops.CONSTANT, (), float(value), Format.F32) for value in values or (1.0, 0.0))
+        found = self._found(self._new("row_sum", node(ops.SELECT, (truth, *ones), None, Format.F32)))
+        error = Bound(bits=53, least=1.0, largest=MOST_ELEMENTS)
+        return DoubleWord(found, interval=Interval(0.0, MOST_ELEMENTS), error=error)
 
     def _counted(self, root: Expression) -> DoubleWord | None:
         """How often a condition holds; None for another sum."""
@@ -592,10 +577,8 @@ class TestedRows(RowLowering, TestedReals):
             return None
         truth = self.truth(root.operands[0])
         doubt = self._any(self.m.doubt_of(truth))
-        values = (node(ops.CONSTANT, (), float(n.attribute), Format.F32) for n in root.operands[1:])
-        number = self._new("row_sum", node(ops.SELECT, (truth, *values), None, Format.F32))
-        error = Bound(doubt=doubt, bits=53, least=1.0, largest=MOST_ELEMENTS)
-        return DoubleWord(self._found(number), interval=Interval(0.0, MOST_ELEMENTS), error=error)
+        found = self._count(truth, *(n.attribute for n in root.operands[1:]))
+        return replace(found, error=replace(found.error, doubt=doubt))
 
     def _sum(self, operand: Expression, value: DoubleWord) -> DoubleWord:
         counted = self._counted(operand)
@@ -623,7 +606,7 @@ class TestedRows(RowLowering, TestedReals):
             absolute = m.mul_(sizes, self._share_of_one_sign())
         else:  # the repair tells what is exact
             absolute = m.mul_(self._sizes(operand, value.high), m.number(SUM_OF_GROUPS * ROOM_OF_ROUGH))
-        lies = SUM_OF_EXPONENTIALS if row_exponential(operand) else EVERY_SUM[interval.low >= 0, interval.high <= 0]
+        lies = sums_of(operand, interval)
         total = DoubleWord(*parts, interval=lies, low_is_number=False)
         if value.low is not None:  # of at most 2**-46 of the higher part
             low = DoubleWord(*self._total(self.m.low_part(value), needs_lost=exactly is not None), low_is_number=False)
@@ -738,18 +721,19 @@ class TestedRows(RowLowering, TestedReals):
     def _short_sum(self, operand: Expression, value: DoubleWord, *, has_one_sign: bool) -> DoubleWord:
         """A sum for one test a row: uncompensated. The repair computes few rows again."""
         m, error = self.m, value.error
-        single = m.single_of(value.high)
-        summed = value.high if single is None else single
-        total = self._found(self._new("row_sum", summed, Summation.UNCOMPENSATED))
+        single = m.single_of(value.high)  # of which float64 loses little
+        how = Summation.UNCOMPENSATED if single is None else Summation.IN_FLOAT64
+        total = self._found(self._new("row_sum", value.high if single is None else single, how))
         relative, absolute = error.relative * ROOM + UNCOMPENSATED_SUM, None
         if not has_one_sign:
             found = self._sizes(operand, value.high)
             relative, absolute = 0.0, m.mul_(found, m.number(relative * ROOM_OF_ROUGH))
         absolute, static = self._with_losses(absolute, error, NEXT_TO_NOTHING, self._sum_of_bound)
         doubt, largest = self._in_range(total, error, self._any(error.doubt))
-        lies = EVERY_SUM[value.interval.low >= 0, value.interval.high <= 0]
         return DoubleWord(
-            total, interval=lies, error=Bound(relative, static, absolute, doubt, None, error.least, largest)
+            total,
+            interval=sums_of(operand, value.interval),
+            error=Bound(relative, static, absolute, doubt, None, error.least, largest),
         )
 
     def _with_losses(
@@ -792,7 +776,7 @@ class TestedRows(RowLowering, TestedReals):
         for n in new:
             single = self.m.single_of(n)
             summed = n if single is None else single
-            self.sums_of_bounds[n] = self._found(self._new("row_sum", summed, Summation.ROUGH))
+            self.sums_of_bounds[n] = self._found(self._new("row_sum", summed, Summation.UNCOMPENSATED))
         sums = [(LENGTH if n is None else self.sums_of_bounds[n], factor) for n, factor in terms]
         return reduce(m.add_, (total if factor is None else m.mul_(factor, total) for total, factor in sums))
 
@@ -808,7 +792,7 @@ class TestedRows(RowLowering, TestedReals):
             if weighted is not None and single is None:
                 weight = self.m.abs_(self.number(weighted[0]).high)
                 sizes = self.m.fma_(weight, self.m.number(SHARE_OF_WEIGHTS), sizes)
-            self.sizes[operand] = self._found(self._new("row_sum", sizes, Summation.ROUGH))
+            self.sizes[operand] = self._found(self._new("row_sum", sizes, Summation.UNCOMPENSATED))
         return self.sizes[operand]
 
     def _plus(self, a: Expression | None, b: Expression) -> Expression:
@@ -852,7 +836,8 @@ class TestedRows(RowLowering, TestedReals):
         equal = self._equal_to_extreme(root)
         if equal is not None and root.operation == ops.SUBTRACT:
             return self._exact_where(equal, super()._number(root))
-        if not self.m.extended and root.operation == ops.DIVIDE and self._is_of_row(root.operands[1]):
+        is_moderate = not self.m.extended or (self.m.is_own and not self._is_of_row(root))
+        if is_moderate and root.operation == ops.DIVIDE and self._is_of_row(root.operands[1]):
             return self.m.divide(self.number(root.operands[0]), self._not_tiny(self.number(root.operands[1])))
         if self.m.extended and root.operation == ops.DIVIDE and self._is_of_row(root):
             return self._quotient(*(self.number(operand) for operand in root.operands))
@@ -879,7 +864,7 @@ class TestedRows(RowLowering, TestedReals):
             m.doubts[truth] = of_first
         doubt, equal = m.doubts.get(truth), self._equal_to_extreme(root)
         if doubt is not None and equal is not None:
-            m.doubts[truth] = node(ops.AND, (doubt, m.not_(equal)), None, Format.BIT)
+            m.doubts[truth] = both(doubt, m.not_(equal))
         return truth
 
     def _equal_to_extreme(self, root: Expression) -> Expression | None:
@@ -985,15 +970,7 @@ class TestedRows(RowLowering, TestedReals):
         high, rest = m.two_sum(a.high, m.neg_(b.high))
         words = m.sub_(m.low_part(a), m.low_part(b))
         low = m.add_(rest, words)
-        has_room = node(
-            ops.AND,
-            (
-                m.equal_(m.low_part(a), zero),
-                node(ops.OR, (m.equal_(rest, zero), m.equal_(words, zero)), None, Format.BIT),
-            ),
-            None,
-            Format.BIT,
-        )
+        has_room = both(m.equal_(m.low_part(a), zero), either(m.equal_(rest, zero), m.equal_(words, zero)))
         lost = m.mul_(m.add_(m.abs_(low), m.abs_(words)), m.number(2.0**-51))
         absolute = m.select_(has_room, zero, lost)
         absolute = absolute if b.error.absolute is None else m.add_(absolute, b.error.absolute)
@@ -1052,6 +1029,12 @@ class TestedRows(RowLowering, TestedReals):
         return found, either(undecided, error.doubt)
 
 
+def _of_extreme(error: Bound, absolute: Expression | None, doubt: Expression | None) -> Bound:
+    """The bound of the largest of numbers with a bound, beside its running part."""
+    relative, static = error.relative * ROOM, error.static * ROOM
+    return Bound(relative, static, absolute, doubt, None, error.least, error.largest)
+
+
 def _terms(m: Arithmetic, bound: Expression) -> list[tuple[Expression | None, Expression | None]]:
     """(what differs from element to element, the factor of the row) of each term of a bound; None for 1."""
     if not depends_on_elements(bound):
@@ -1073,12 +1056,12 @@ def _long(value: int) -> Expression:
 #: The smallest normal numbers of 16 bits.
 SMALLEST_NORMAL = {Format.F16: 2.0**-14, Format.BF16: 2.0**-126}
 
-#: Where sums lie, of numbers that are not negative, and not positive.
-EVERY_SUM = {
-    (True, False): Interval(0.0, math.inf),
-    (False, True): Interval(-math.inf, 0.0),
-    (True, True): Interval(0.0, 0.0),
-    (False, False): Interval(-math.inf, math.inf),
-}
+
+def sums_of(summed: Expression, lies: Interval) -> Interval:
+    """Where the sums of numbers of an interval lie."""
+    if row_exponential(summed):
+        return SUM_OF_EXPONENTIALS
+    return Interval(0.0 if lies.low >= 0 else -math.inf, 0.0 if lies.high <= 0 else math.inf)
+
 
 assert frozenset(ROW_NUMBERS) >= frozenset(REDUCTIONS)

@@ -24,6 +24,7 @@ from ogive.lowering.row_numbers import (
     OPEN_TRUTH,
     SUM_OF_EXPONENTIALS,
     exponential,
+    first_position,
     kept_of_largest,
     product_of_row,
     rest_of_largest,
@@ -64,11 +65,10 @@ def untested_rows(
             f" allowed: {MOST_REDUCTIONS} numbers, {MOST_STAGES - 1} passes. Divide it among two operators,"
             " of which the second takes the results of the first"
         )
-    scratch = tuple(value.format for stage in stages for _, value in stage.kept)
     store = rows.store_of_row if reduces else rows.store
     results = fewer_conversions([store(root, t) for root, t in zip(roots, outputs, strict=False)])
     row_operands = frozenset(range(len(inputs), first_scratch) if reduces else ())
-    return Program(inputs, tuple(outputs), results, stages, scratch, parameter_count, row_operands)
+    return Program(inputs, tuple(outputs), results, stages, parameter_count, row_operands)
 
 
 class UntestedRows(RowLowering, UntestedElements):
@@ -129,7 +129,7 @@ class UntestedRows(RowLowering, UntestedElements):
     def _reduction(self, root: Expression, *, is_kept: bool) -> Reduction:
         operand = root.operands[0]
         if root.operation in (ops.ROW_FIRST, ops.ROW_INDEX):
-            return Reduction("row_first", self.truth(operand))
+            return first_position(self.truth(operand))
         if root.operation != ops.ROW_SUM:
             return Reduction(root.operation, self.finish(operand))
         value = None if is_kept else self._exponentials(root)

@@ -41,9 +41,8 @@ static int read_itemsizes(OgiveKernel *self, PyObject *sizes, int offset, int *c
 /* ---- compiling ------------------------------------------------------------------------------ */
 
 static int read_reduction(PyObject *name, enum ogive_reduction *kind) {
-    static const char *const known[] = {"row_max",     "row_min",   "row_sum",   "row_first", "row_lost",
-                                        "row_product", "row_rest",  "whole_max", "whole_min", "whole_sum",
-                                        "whole_product"};
+    static const char *const known[] = {"row_max",  "row_min",   "row_sum",   "row_lost",  "row_product",
+                                        "row_rest", "whole_max", "whole_min", "whole_sum", "whole_product"};
     const char *text = PyUnicode_AsUTF8(name);
     for (int i = 0; text != NULL && i < (int)(sizeof known / sizeof *known); ++i) {
         if (strcmp(text, known[i]) == 0) {
