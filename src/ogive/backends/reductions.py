@@ -27,8 +27,8 @@ class Accumulator:
 
     The last lanes are joined of all rows at once, and stored as two float64.
 
-    A sum from one on (Summation) takes 5 % less time than float64, which registers hold half as much of: in each lane
-    the total is never less than what is added, so that what that loses is exact (Fast2Sum).
+    In a sum from one on (Summation) the total of each lane is never less than what is added, so that what that loses is exact
+    (Fast2Sum). Of float64 registers hold half as much.
     """
 
     def __init__(self, writer: Writer, index: int, plan: ReductionPlan) -> None:

@@ -100,13 +100,10 @@ def _is_one(n: Expression) -> bool:
 
 
 def _is_factor(n: Expression) -> bool:
-    if n.operation is not ops.CONSTANT or not isinstance(n.attribute, Fraction) or n.attribute <= 0:
-        return False
-    return (
-        (n.attribute.numerator & (n.attribute.numerator - 1))
-        == 0
-        == (n.attribute.denominator & (n.attribute.denominator - 1))
-    )
+    """Whether this is a power of two."""
+    value = n.attribute
+    is_positive = n.operation is ops.CONSTANT and isinstance(value, Fraction) and value > 0
+    return is_positive and value.numerator.bit_count() == value.denominator.bit_count() == 1
 
 
 def _of_moderate(truth: Expression, asked: set[Expression]) -> bool | None:
@@ -356,7 +353,7 @@ class DoubleRows(TestedRows):
         total = DoubleWord(*self._total(value.high), interval=lies, low_is_number=False)
         share, doubt = error.relative * ROOM, self._any(error.doubt)
         if value.low is not None:
-            low = self._found(self._new("row_sum", m.low_part(value), Summation.UNCOMPENSATED))
+            low = self._summed(m.low_part(value), Summation.UNCOMPENSATED)
             total = replace(m.renormalised(Arithmetic.add(m, total, DoubleWord(low))), interval=lies)
             share += SUM_OF_LOWS
         absolute = None

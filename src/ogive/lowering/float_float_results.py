@@ -684,8 +684,8 @@ class _FloatFloatRows(TestedRows):
         of_16_bits = self.is_share and self.inputs[0].bits == 16
         words = exponential_of_row(p, x, self._single(largest), is_counted, is_short=of_16_bits or self.reduces)
         self.words = words
-        high = self._found(self._new("row_sum", words.high))
-        low = self._found(self._new("row_sum", words.low, Summation.IN_GROUPS))
+        high = self._summed(words.high)
+        low = self._summed(words.low, Summation.IN_GROUPS)
         total = m.add_(high, low)
         holds = [m.less_equal_(m.abs_(most), m.number(LARGEST_OF_ROW)), m.less_(total, m.number(LARGEST_SUM))]
         static = ERROR_OF_NOTHING

@@ -48,10 +48,13 @@ class DecideRow:
 class Summation(Enum):
     """How the numbers of a row are added up.
 
-    IN_FLOAT64 is for sums whose last bits show: without a rounding test, or next to ties. The order of the other two follows the
-    loops of a target, so their last bits do too: a rounding test covers these. IN_GROUPS takes a third of the instructions and
-    leaves few results undecided; UNCOMPENSATED, half of the rest, is for sums that one test a row looks at, second words and bounds.
-    The fast contract has no test, and two kinds of its own.
+    IN_FLOAT64 is for sums whose last bits show: without a rounding test, or next to ties. The order of the next two follows the
+    loops of a target, and so do their last bits, which a rounding test covers. The fast contract has two kinds of its own.
+
+    Each saves time, here measured on Zen 4 in float32 and rows of 1,000. By IN_FLOAT64 in the place of IN_GROUPS
+    layer_normalization takes 1.42 times as long. UNCOMPENSATED is for bounds, second words, and sums with one test a row: without
+    it add.reduce takes 1.20 times as long, and by IN_GROUPS logsumexp of float64 1.17 times. Without IN_PAIRS fast log_softmax
+    takes 1.09 times as long and fast layer_normalization 1.9 times; without FROM_ONE fast softmax 1.15 times.
     """
 
     IN_FLOAT64 = "one after the other in float64, and beside a sum of float64 what rounding lost of it"

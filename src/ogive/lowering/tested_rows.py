@@ -343,6 +343,9 @@ class TestedRows(RowLowering, TestedReals):
             absolute = rows.fma_(rows.abs_(found), rows.number(2.0**-50), rows.mul_(wider, rows.number(ROOM)))
         return DoubleWord(found, interval=value.interval, error=_of_extreme(error, absolute, self._any(error.doubt)))
 
+    def _summed(self, value: Expression, how: Summation = Summation.IN_FLOAT64) -> Expression:
+        return self._found(self._new("row_sum", value, how))
+
     def _largest(self, value: Expression) -> Expression:
         return self._found(self._new("row_max", value))
 
@@ -544,7 +547,7 @@ class TestedRows(RowLowering, TestedReals):
         """The sum of numbers that are not positive, less one, as two words; and what it may be wrong by."""
         m = self.rows.m
         if not self.m.extended:
-            total = self._found(self._new("row_sum", chosen, Summation.UNCOMPENSATED))
+            total = self._summed(chosen, Summation.UNCOMPENSATED)
             share = (relative + UNCOMPENSATED_SUM) * ROOM
             return m.two_sum(total, m.number(-1.0)), m.mul_(m.abs_(total), m.number(share))
         high, low = self._total(chosen, needs_lost=True)
@@ -564,7 +567,7 @@ class TestedRows(RowLowering, TestedReals):
     def _count(self, truth: Expression, *values: float) -> DoubleWord:
         """How often something is true, or, with the values 0 and 1, false."""
         ones = (node(ops.CONSTANT, (), float(value), Format.F32) for value in values or (1.0, 0.0))
-        found = self._found(self._new("row_sum", node(ops.SELECT, (truth, *ones), None, Format.F32)))
+        found = self._summed(node(ops.SELECT, (truth, *ones), None, Format.F32))
         error = Bound(bits=53, least=1.0, largest=MOST_ELEMENTS)
         return DoubleWord(found, interval=Interval(0.0, MOST_ELEMENTS), error=error)
 
@@ -723,7 +726,7 @@ class TestedRows(RowLowering, TestedReals):
         m, error = self.m, value.error
         single = m.single_of(value.high)  # of which float64 loses little
         how = Summation.UNCOMPENSATED if single is None else Summation.IN_FLOAT64
-        total = self._found(self._new("row_sum", value.high if single is None else single, how))
+        total = self._summed(value.high if single is None else single, how)
         relative, absolute = error.relative * ROOM + UNCOMPENSATED_SUM, None
         if not has_one_sign:
             found = self._sizes(operand, value.high)
@@ -776,7 +779,7 @@ class TestedRows(RowLowering, TestedReals):
         for n in new:
             single = self.m.single_of(n)
             summed = n if single is None else single
-            self.sums_of_bounds[n] = self._found(self._new("row_sum", summed, Summation.UNCOMPENSATED))
+            self.sums_of_bounds[n] = self._summed(summed, Summation.UNCOMPENSATED)
         sums = [(LENGTH if n is None else self.sums_of_bounds[n], factor) for n, factor in terms]
         return reduce(m.add_, (total if factor is None else m.mul_(factor, total) for total, factor in sums))
 
@@ -792,7 +795,7 @@ class TestedRows(RowLowering, TestedReals):
             if weighted is not None and single is None:
                 weight = self.m.abs_(self.number(weighted[0]).high)
                 sizes = self.m.fma_(weight, self.m.number(SHARE_OF_WEIGHTS), sizes)
-            self.sizes[operand] = self._found(self._new("row_sum", sizes, Summation.UNCOMPENSATED))
+            self.sizes[operand] = self._summed(sizes, Summation.UNCOMPENSATED)
         return self.sizes[operand]
 
     def _plus(self, a: Expression | None, b: Expression) -> Expression:
