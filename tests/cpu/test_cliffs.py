@@ -155,3 +155,30 @@ def test_zeros_ask_for_no_repair(name, dtype):
     assert np.all(np.asarray(found) == np.dtype(dtype).type(math.log(2) if name == "softplus" else 0))
     assert kernel.counts[2] == before[2]
     assert kernel.counts[1] == before[1] or (name, dtype) in RETRIED
+
+
+#: Data of which many elements are alike, as padding, masks and what has overflowed are: of 8,192 elements.
+ALIKE = {
+    "NaN": lambda: np.full(8192, math.nan),
+    "infinities": lambda: np.where(np.arange(8192) % 3 == 0, -math.inf, math.inf),
+    "zeros": lambda: np.where(np.arange(8192) % 3 == 0, -0.0, 0.0),
+    "one-hot": lambda: np.where(np.arange(8192) % 64 == 7, np.arange(8192) / 8192, 0.0),
+    "a twentieth NaN": lambda: np.where(np.arange(8192) % 20 == 7, math.nan, np.arange(8192) / 8192),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["logit", "log1mexp", "tanhshrink", "atan2"])
+@pytest.mark.parametrize("kind", ALIKE)
+def test_equal_operands_of_a_chunk_are_computed_once(kind, name, dtype):
+    op = getattr(ogive, name)
+    operands = [ALIKE[kind]().astype(dtype)] * op.inputs
+    kernel = kernel_of(op.computation(next(s for s in op.signatures if s.inputs[0].name == dtype)))
+    with np.errstate(all="ignore"):
+        singly = np.concatenate([op(*(x[i : i + 8] for x in operands)) for i in range(0, 8192, 8)])
+        before = kernel.counts
+        found, in_place = op(*operands), operands[0].copy()
+        later = [number - b for number, b in zip(kernel.counts[1:3], before[1:3], strict=True)]
+        op(in_place, *operands[1:], out=in_place)
+    assert found.tobytes() == singly.tobytes() == in_place.tobytes()
+    assert max(later) <= 8192 // 16

@@ -33,6 +33,10 @@
 #define FEW 128
 #define RETRIED_AT_ONCE 15
 
+/* Among so many flagged elements a fourth has to be like the first, for all of a chunk to be compared with it; and so often at most. */
+#define COMPARED 16
+#define MOST_ALIKE 2
+
 /* ---- exceptions ------------------------------------------------------------------------------ */
 
 /* Keeps the exception of this thread for the one that called; the first of all threads is kept. With the lock. */
@@ -310,7 +314,8 @@ static npy_intp keep_first_marks(const OgiveKernel *repair, char *const *buffers
 /* A repair takes up to 35 ns an element, and Python 40 us a batch. Infinities, NaN, zeros and constants come again in each batch of an
  * array: the results of such elements are kept here, and neither is asked again. Entries lie at a place by their hash, and the
  * last one stays. In the child of a fork the flag may stay set: then nothing is looked up any more, and nothing else changes. */
-#define REMEMBERED 512
+#define BITS_OF_PLACE 9 /* the highest of a hash, which all bits of an operand change: also its sign */
+#define REMEMBERED (1 << BITS_OF_PLACE)
 #define MOST_KEPT 3 /* operands, results and parameters of an entry */
 
 typedef struct {
@@ -344,7 +349,7 @@ static inline remembered_type *entry_of(const ogive_call *call, const OgiveKerne
         hash = (hash ^ operands[k]) * 0x9E3779B97F4A7C15u;
         hash ^= hash >> 29;
     }
-    remembered_type *entry = &repair->remembered->entries[hash % REMEMBERED];
+    remembered_type *entry = &repair->remembered->entries[hash >> (64 - BITS_OF_PLACE)];
     int same = entry->is_used;
     for (int k = 0; same && k < repair->inputs; ++k) {
         same = entry->operands[k] == operands[k];
@@ -803,27 +808,57 @@ static void retry_chunks(const level *work, OgiveKernel *next, npy_intp at, npy_
     compute_level(&(level){work->call, next, function, places, count, valid, 0, work->is_in_place, 0});
 }
 
-/* Gathers the flagged elements of a chunk, or has the retry compute all of it, unless inputs are gone: those in place of which
- * there are results. */
-static void gather(const level *work, ogive_heap *found, npy_intp at, npy_intp count, npy_intp valid, const flags *of) {
-    OgiveKernel *next = found->next;
-    const int may_retry = ogive_is_retry(next, work->kernel) && !must_leave(work, next) && count % next->block == 0;
-    const npy_intp share = valid / RETRIED_SHARE, most = may_retry ? (share < FEW ? FEW : share) : valid;
-    uint16_t among[CHUNK + 1];
-    npy_intp flagged = find_flagged(of, most, among);
-    if (flagged > most) {
-        found->at_once = RETRIED_AT_ONCE;
-        if (work->count <= CHUNK) {
-            atomic_store_explicit(&work->kernel->skipped, RETRIED_AT_ONCE, memory_order_relaxed);
-        }
-        flagged = work->is_in_place ? find_flagged(of, valid, among) : valid;
-        if (flagged == valid) {
-            retry_chunks(work, next, at, count, valid);
-            return;
+/* ---- equal elements of a chunk ------------------------------------------------------------------ */
+
+/* Marks the elements of a chunk that have the operands of one. */
+static void mark_alike(const OgiveKernel *kernel, void *const *places, npy_intp at, npy_intp count, unsigned char *marks) {
+#define MARK(type)                                                                                                              \
+    {                                                                                                                           \
+        const type *const from = places[k];                                                                                     \
+        const type wanted = from[at];                                                                                           \
+        for (npy_intp i = 0; i < count; ++i) {                                                                                  \
+            marks[i] &= from[i] == wanted;                                                                                      \
+        }                                                                                                                       \
+        break;                                                                                                                  \
+    }
+    memset(marks, 1, (size_t)count);
+    for (int k = 0; k < kernel->inputs; ++k) {
+        switch (kernel->itemsizes[k]) {
+        case 1: MARK(uint8_t)
+        case 2: MARK(uint16_t)
+        case 4: MARK(uint32_t)
+        default: MARK(uint64_t)
         }
     }
-    void *places[OGIVE_MAX_OPERANDS];
-    find_chunk(work, at, places);
+#undef MARK
+}
+
+/* Gives the marked elements the results of one. */
+static void spread(const OgiveKernel *kernel, void *const *places, npy_intp at, npy_intp count, const unsigned char *marks) {
+#define SPREAD(type)                                                                                                            \
+    {                                                                                                                           \
+        type *const to = places[k];                                                                                             \
+        const type result = to[at];                                                                                             \
+        for (npy_intp i = 0; i < count; ++i) {                                                                                  \
+            to[i] ^= (to[i] ^ result) & (type)-(type)marks[i];                                                                  \
+        }                                                                                                                       \
+        break;                                                                                                                  \
+    }
+    for (int k = kernel->inputs; k < kernel->inputs + kernel->outputs; ++k) {
+        switch (kernel->itemsizes[k]) {
+        case 1: SPREAD(uint8_t)
+        case 2: SPREAD(uint16_t)
+        case 4: SPREAD(uint32_t)
+        default: SPREAD(uint64_t)
+        }
+    }
+#undef SPREAD
+}
+
+/* Adds elements of a chunk to what is gathered. */
+static void add_to_heap(const level *work, ogive_heap *found, void *const *places, npy_intp at, const uint16_t *among,
+                        npy_intp flagged) {
+    const OgiveKernel *next = found->next;
     for (npy_intp done = 0; done < flagged;) {
         if (found->count == found->room) {
             empty_heap(work, found);
@@ -841,6 +876,78 @@ static void gather(const level *work, ogive_heap *found, npy_intp at, npy_intp c
         }
         done += some;
     }
+}
+
+/* Computes one of many flagged elements that have the same operands, as NaN, zeros and infinities have, and gives its results to the
+ * others; `flags` has the rest. Whether there are so many. */
+static int compute_alike(const level *work, ogive_heap *found, void *const *places, npy_intp at, npy_intp valid, flags *of,
+                         uint16_t *among) {
+    const OgiveKernel *kernel = work->kernel;
+    if (find_flagged(of, FEW, among) <= FEW) {
+        return 0;
+    }
+    const uint16_t first = among[0], twice[] = {first, first}; /* so that it is remembered */
+    int alike = 0;
+    for (int i = 0; i < COMPARED; ++i) {
+        int same = 1;
+        for (int k = 0; k < kernel->inputs; ++k) {
+            const npy_intp size = kernel->itemsizes[k];
+            const char *from = places[k];
+            same = same && bits_of(from + among[i] * size, size) == bits_of(from + first * size, size);
+        }
+        alike += same;
+    }
+    if (4 * alike < COMPARED) {
+        return 0;
+    }
+    unsigned char *const marks = (unsigned char *)among;
+    mark_alike(kernel, places, first, valid, marks);
+    for (npy_intp i = 0; work->is_in_place && i < valid; ++i) { /* a result may be what an operand is */
+        marks[i] &= of->bits[i / 8] >> i % 8 & 1;
+    }
+    add_to_heap(work, found, places, at, twice, 2);
+    empty_heap(work, found);
+    spread(kernel, places, first, valid, marks);
+    memset(marks + valid, 0, (size_t)(CHUNK - valid));
+    for (int k = 0; k < of->maps; ++k) {
+        for (int i = 64 * k; i < 64 * k + 64; i += 8) {
+            uint64_t word;
+            memcpy(&word, of->bits + i, sizeof word);
+            word &= ~map_of(marks + 8 * i);
+            memcpy(of->bits + i, &word, sizeof word);
+        }
+        of->bytes[k] = map_of(of->bits + 64 * k);
+    }
+    return 1;
+}
+
+/* Gathers the flagged elements of a chunk, or has the retry compute all of it, unless inputs are gone: those in place of which
+ * there are results. */
+static void gather(const level *work, ogive_heap *found, npy_intp at, npy_intp count, npy_intp valid, flags *of) {
+    OgiveKernel *next = found->next;
+    const int may_retry = ogive_is_retry(next, work->kernel) && !must_leave(work, next) && count % next->block == 0;
+    const npy_intp share = valid / RETRIED_SHARE, most = may_retry ? (share < FEW ? FEW : share) : valid;
+    _Alignas(64) uint16_t among[CHUNK + 1];
+    void *places[OGIVE_MAX_OPERANDS];
+    find_chunk(work, at, places);
+    for (int i = 0; i < MOST_ALIKE && !must_leave(work, next); ++i) {
+        if (!compute_alike(work, found, places, at, valid, of, among)) {
+            break;
+        }
+    }
+    npy_intp flagged = find_flagged(of, most, among);
+    if (flagged > most) {
+        found->at_once = RETRIED_AT_ONCE;
+        if (work->count <= CHUNK) {
+            atomic_store_explicit(&work->kernel->skipped, RETRIED_AT_ONCE, memory_order_relaxed);
+        }
+        flagged = work->is_in_place ? find_flagged(of, valid, among) : valid;
+        if (flagged == valid) {
+            retry_chunks(work, next, at, count, valid);
+            return;
+        }
+    }
+    add_to_heap(work, found, places, at, among, flagged);
 }
 
 /* Computes the chunk that begins at an element; whether any of its elements is flagged. */
