@@ -883,7 +883,7 @@ static void add_to_heap(const level *work, ogive_heap *found, void *const *place
 static int compute_alike(const level *work, ogive_heap *found, void *const *places, npy_intp at, npy_intp valid, flags *of,
                          uint16_t *among) {
     const OgiveKernel *kernel = work->kernel;
-    if (find_flagged(of, FEW, among) <= FEW) {
+    if (find_flagged(of, COMPARED, among) <= COMPARED) {
         return 0;
     }
     const uint16_t first = among[0], twice[] = {first, first}; /* so that it is remembered */
@@ -897,7 +897,7 @@ static int compute_alike(const level *work, ogive_heap *found, void *const *plac
         }
         alike += same;
     }
-    if (4 * alike < COMPARED) {
+    if (4 * alike < COMPARED || find_flagged(of, FEW, among) <= FEW) {
         return 0;
     }
     unsigned char *const marks = (unsigned char *)among;
