@@ -210,7 +210,7 @@ class _UsualRows(TestedRows):
         if error.doubt is None and least <= error.least and error.largest <= most:
             return found
         is_moderate = both(m.less_(m.number(least), size), m.less_(size, m.number(most)))
-        is_moderate = node(ops.OR, (is_moderate, m.equal_(size, m.number(0.0))), None, Format.BIT)
+        is_moderate = either(is_moderate, m.equal_(size, m.number(0.0)))
         is_known = is_moderate if error.doubt is None else both(is_moderate, m.not_(error.doubt))
         high = m.select_(is_known, found.high, m.number(math.nan))
         return replace(found, high=high, error=replace(error, doubt=None, least=least, largest=most))

@@ -48,6 +48,7 @@ from ogive.lowering.numerics.elementary.hyperbolic import cosh_in_single, one_pe
 from ogive.lowering.numerics.elementary.logarithm import log1p_to_one
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
+from ogive.lowering.numerics.truths import both
 from ogive.lowering.program import Program, stored_operand
 
 __all__ = [
@@ -345,7 +346,7 @@ class FastRules:
             truths.append(m.less_(m.abs_(self.values[root].number), m.number(most)))
         total = truths[0]
         for truth in truths[1:]:
-            total = node(ops.AND, (total, truth), None, Format.BIT)
+            total = both(total, truth)
         return total
 
     # ---- numbers

@@ -72,7 +72,7 @@ from ogive.lowering.numerics.float_float import (
 from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.precisions import PROMOTED
 from ogive.lowering.numerics.rounded_results import are_same, is_near_tie, moved_by_half, single_to_16_bits, upper_half
-from ogive.lowering.numerics.truths import both, either
+from ogive.lowering.numerics.truths import both, chosen, either
 from ogive.lowering.program import Program, Summation, stored_operand
 from ogive.lowering.row_lowering import is_share
 from ogive.lowering.row_numbers import rest_of_largest, summed_exponential
@@ -216,11 +216,7 @@ class FloatFloatReals:
             which = self.truth(condition)
             sides = zip((a, b), _known(condition), strict=True)
             (first, of_first), (second, of_second) = (self._chosen(n, {**known, **more}, compared) for n, more in sides)
-            undecided = either(
-                None if of_first is None else both(which, of_first),
-                None if of_second is None else both(m.not_(which), of_second),
-            )
-            return m.select_(which, first, second), undecided
+            return m.select_(which, first, second), chosen(which, of_first, of_second)
         branch = _FloatFloatBranch(self, root, known, compared)
         number = branch.number(root, is_result=True)
         result, undecided = m.result(number)
@@ -777,7 +773,7 @@ class _FloatFloatRows(TestedRows):
         never = node(ops.CONSTANT, (), False, Format.BIT)
         beside_tie = node(ops.SELECT_RARE, (is_near, undecided, never), None, Format.BIT)
         is_unknown = m.not_(m.equal_(of_row, of_row))
-        return p.select_rare_(is_near, sharp, result), node(ops.OR, (beside_tie, is_unknown), None, Format.BIT)
+        return p.select_rare_(is_near, sharp, result), either(beside_tie, is_unknown)
 
     def _canonical(self, root: Expression, value: Expression) -> Expression:
         """Rows with NaN are undecided."""
@@ -820,7 +816,7 @@ class _FloatFloatRows(TestedRows):
         _, is_tie = single_to_16_bits(above, storage)
         never = node(ops.CONSTANT, (), False, Format.BIT)
         is_open = node(ops.SELECT_RARE, (p.less_equal_(p.abs_(rest), reach), is_tie, never), None, Format.BIT)
-        undecided = node(ops.OR, (undecided, is_open), None, Format.BIT)
+        undecided = either(undecided, is_open)
         bits = p.bits_(above)
         below = node(ops.SUBTRACT, (bits, p.whole(1)), None, p.integer)
         odd = node(ops.OR, (p.select_(p.less_(p.number(0.0), rest), below, bits), p.whole(1)), None, p.integer)

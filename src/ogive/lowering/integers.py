@@ -14,6 +14,7 @@ from ogive.common.dtypes import ELEMENT_TYPES, ElementType, element_type
 from ogive.graph import operations as ops
 from ogive.graph.elementary_functions import LARGER, SMALLER
 from ogive.graph.expression import STORAGE, Expression, Format, Operation, in_format, node, walk
+from ogive.lowering.numerics.truths import either, opposite
 from ogive.lowering.program import Program, Reduction, Stage, stored_operand
 from ogive.lowering.row_numbers import LENGTH, first_position, reductions_by_stage
 
@@ -82,7 +83,7 @@ def is_whole(exact: object) -> bool:
 def is_nonzero(leaf: Expression) -> Expression:
     """The truth value of a boolean operand: any byte but zero is true."""
     is_zero = node(ops.EQUAL, (leaf, node(ops.CONSTANT, (), 0, leaf.format)), None, Format.BIT)
-    return node(ops.NOT, (is_zero,), None, Format.BIT)
+    return opposite(is_zero)
 
 
 class Integers:
@@ -156,7 +157,7 @@ class Integers:
         undefined = by_zero
         if form.is_signed:
             overflows = node(ops.EQUAL, (b, node(ops.CONSTANT, (), -1, form)), None, Format.BIT)
-            undefined = node(ops.OR, (by_zero, overflows), None, Format.BIT)
+            undefined = either(by_zero, overflows)
         result = node(operation, (a, node(ops.SELECT, (undefined, one, b), None, form)), None, form)
         if form.is_signed:
             # a / -1 is -a, also for the smallest number, where it wraps around; the remainder is 0, as by 1.
@@ -176,7 +177,7 @@ class Integers:
 
         def is_set(bit: int) -> Expression:
             is_clear = node(ops.EQUAL, (node(ops.AND, (b, number(1 << bit)), None, form), number(0)), None, Format.BIT)
-            return node(ops.NOT, (is_clear,), None, Format.BIT)
+            return opposite(is_clear)
 
         power, result = a, number(1)
         common = result

@@ -80,7 +80,7 @@ def moderate_results(
                 for bits in (*magnitudes, _bits(least_limit))
             )
         beyond = node(ops.LESS_EQUAL, (most, _largest(magnitudes)), None, Format.BIT)
-        test = beyond if undecided is None else node(ops.OR, (undecided, beyond), None, Format.BIT)
+        test = beyond if undecided is None else either(undecided, beyond)
         price = cost((*found, test))
         if price < least:
             best, least = (found, test), price

@@ -32,7 +32,7 @@ from ogive.lowering.numerics.rounded_results import (
     to_odd,
     with_zeros_below,
 )
-from ogive.lowering.numerics.truths import both, either, except_where
+from ogive.lowering.numerics.truths import both, chosen, either, except_where, opposite
 from ogive.lowering.real_lowering import RealLowering
 
 __all__ = ["TestedReals", "agree", "differ", "has_rule"]
@@ -155,7 +155,7 @@ class TestedReals(RealLowering):
             (a, in_a), (b, in_b) = (values[operand] for operand in among)
             condition = self._condition(current)
             doubt = self._doubt_of_choice(current, condition)
-            undecided = either(doubt, self._in_branch(condition, in_a, in_b))
+            undecided = either(doubt, chosen(condition, in_a, in_b))
             values[current] = self.m.select_(condition, a, b), undecided
         value, undecided = values[root]
         return self._stored(root, value, storage), undecided
@@ -173,14 +173,6 @@ class TestedReals(RealLowering):
     def _doubt_of_choice(self, root: Expression, condition: Expression) -> Expression | None:
         """The condition that the wrong result may be chosen."""
         return self.m.doubt_of(condition)
-
-    def _in_branch(self, condition: Expression, a: Expression | None, b: Expression | None) -> Expression | None:
-        """The undecided part of a choice: that of the number that is chosen."""
-        chosen = [
-            None if doubt is None else node(ops.AND, (where, doubt), None, Format.BIT)
-            for doubt, where in ((a, condition), (b, self.m.not_(condition)))
-        ]
-        return either(*chosen)
 
     # ---- floating-point results
 
@@ -206,7 +198,7 @@ class TestedReals(RealLowering):
                 low, high = (in_format(end, storage) for end in (low, high))
             differing = differ(low, high)
             if error.exactly is not None:
-                differing = node(ops.AND, (differing, m.not_(error.exactly)), None, Format.BIT)
+                differing = both(differing, m.not_(error.exactly))
             return self._rounded(self.beyond(number, error), storage), self._open(error, differing)
         if storage is Format.F32 and _is_normal(number):
             value = in_format(number.high, Format.F32)
@@ -216,7 +208,7 @@ class TestedReals(RealLowering):
             low, high = (in_format(n.high, Format.F32) for n in ends)
             differing = differ(low, high)
             if error.absolute is not None and number.interval.low < 0:  # -0 + 0 is 0, but -0 - 0 is -0
-                differing = node(ops.AND, (differing, m.not_(m.equal_(*(n.high for n in ends)))), None, Format.BIT)
+                differing = both(differing, m.not_(m.equal_(*(n.high for n in ends))))
             return low, either(differing, error.doubt)
         return self._tested_16_bits(root, number, error, storage)
 
@@ -359,9 +351,7 @@ class TestedReals(RealLowering):
             number = self.number(root)
             return m.equal_(number.high, m.number(0.0)) if number.interval.smallest_magnitude == 0 else None
         if operation is ops.SELECT:
-            truth, (of_first, of_second) = self.truth(root.operands[0]), are_zero
-            first = None if of_first is None else both(truth, of_first)
-            return either(first, None if of_second is None else both(m.not_(truth), of_second))
+            return chosen(self.truth(root.operands[0]), *are_zero)
         if operation is ops.MULTIPLY or operation is ops.DIVIDE:
             (a, b), (of_a, of_b) = root.operands, are_zero
             found = self._zero_beside(of_a, b, of_b)
@@ -378,7 +368,7 @@ class TestedReals(RealLowering):
         if is_zero is None or self.follows_signs:
             return is_zero
         has_sign = either(self.m.keeps_sign(self.number(other)), other_is_zero)
-        return None if has_sign is None else both(is_zero, has_sign)
+        return both(is_zero, has_sign)
 
     def _keeps_sign(self, number: DoubleWord, error: Bound) -> Expression | None:
         return self.m.keeps_sign(number) if self.m.follows_exactness else error.keeps_sign
@@ -440,12 +430,12 @@ class TestedReals(RealLowering):
         is_lower = (m.less_ if self.beside_zero else m.less_equal_)(
             lower[1], upper[1]
         )  # a zero may have the other sign
-        tied = node(ops.AND, (m.equal_(lower[0], upper[0]), is_lower), None, Format.BIT)
-        is_wrong = node(ops.OR, (m.less_(lower[0], upper[0]), tied), None, Format.BIT)
+        tied = both(m.equal_(lower[0], upper[0]), is_lower)
+        is_wrong = either(m.less_(lower[0], upper[0]), tied)
         is_beyond = beyond.is_above if side > 0 else beyond.is_below
         if beyond.high.operation is not ops.CONSTANT:  # nothing lies beside an infinity, whose bits plus one are NaN's
             is_beyond = both(m.is_finite_(beyond.high), is_beyond)
-        moves = node(ops.AND, (is_beyond, is_wrong), None, Format.BIT)
+        moves = both(is_beyond, is_wrong)
         return m.select_(moves, nearest[0], pair[0]), m.select_(moves, nearest[1], pair[1])
 
     def _next_to(self, high: Expression, low: Expression, side: int) -> tuple[Expression, Expression]:
@@ -565,4 +555,4 @@ def agree(a: Expression, b: Expression) -> Expression:
 
 def differ(a: Expression, b: Expression) -> Expression:
     """Whether two results have different bits. There is one NaN, whose bits both ends have."""
-    return node(ops.NOT, (agree(a, b),), None, Format.BIT)
+    return opposite(agree(a, b))

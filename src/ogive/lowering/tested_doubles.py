@@ -15,14 +15,14 @@ from functools import partial, reduce
 from ogive.common.dtypes import ElementType
 from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
-from ogive.graph.expression import COMPARISONS, Expression, Format, Operation, is_extreme, node, walk
+from ogive.graph.expression import COMPARISONS, Expression, Format, Operation, is_extreme, walk
 from ogive.lowering.numerics.bounded import UNSEEN, Bounded
 from ogive.lowering.numerics.double_word import DoubleWord
 from ogive.lowering.numerics.elementary.error_function import TWO_OVER_ROOT_PI
 from ogive.lowering.numerics.elementary.propagation import bounded, rule_of
 from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.rounded_results import to_subnormal
-from ogive.lowering.numerics.truths import both, either, except_where, nowhere
+from ogive.lowering.numerics.truths import both, chosen, either, except_where, nowhere
 from ogive.lowering.tested import ROUNDED_TWICE, TestedReals, has_rule
 from ogive.lowering.untested_elements import UntestedElements, is_sum
 
@@ -105,8 +105,7 @@ class TestedDoubles(TestedReals, UntestedElements):
         m, operation = self.m, n.operation
         if operation is ops.SELECT:
             condition = self._condition(n)
-            sides = zip((condition, m.not_(condition)), are_zero, strict=True)
-            return either(*(both(side, is_zero) for side, is_zero in sides if is_zero is not None))
+            return chosen(condition, *are_zero)
         if operation is ops.CONSTANT:
             return None if n.attribute else m.always
         if self.number(n).stored.smallest_magnitude > 0:
@@ -123,7 +122,7 @@ class TestedDoubles(TestedReals, UntestedElements):
             else:  # the other one is clearly on one side of zero
                 pairs = zip(are_zero, n.operands, strict=True)
                 clear = _every([either(zero, self._is_large(other, beside=n)) for zero, other in pairs])
-            return None if clear is None else both(is_zero, clear)
+            return both(is_zero, clear)
         return None if operation.at_zero else either(*are_zero)  # what has another value there is zero elsewhere
 
     def _is_large(self, n: Expression, beside: Expression) -> Expression | None:
@@ -220,7 +219,7 @@ class TestedDoubles(TestedReals, UntestedElements):
             tiny_ends = [to_subnormal(m, replace(number, low=end, low_is_number=True, is_normal=False)) for end in lows]
             crosses = both(m.less_equal_(ends[0], m.number(0.0)), m.less_equal_(m.number(0.0), ends[1]))
             crosses = except_where(crosses, m.keeps_sign(number))
-            differ_if_tiny = node(ops.OR, (m.not_(m.equal_(*tiny_ends)), crosses), None, Format.BIT)
+            differ_if_tiny = either(m.not_(m.equal_(*tiny_ends)), crosses)
             differ = m.select_(is_tiny, differ_if_tiny, differ)
         if self._splits_operands:  # the ends of an infinite number are NaN, but it is right where nothing is in doubt
             differ = except_where(differ, m.equal_(magnitude, m.number(math.inf)))

@@ -68,16 +68,12 @@ def _only(a: DoubleWord, b: DoubleWord) -> Expression | None:
 
 def _both_vast(a: DoubleWord, b: DoubleWord) -> Expression | None:
     x, y = a.error.vast, b.error.vast
-    return None if x is None or y is None else both(x, y)
+    return both(x, y)
 
 
 def _same_sign(m: Totals, a: DoubleWord, b: DoubleWord) -> Expression:
     one = m.number(1.0)
     return m.equal_(*(m.make(ops.COPY_SIGN, one, n.high) for n in (a, b)))
-
-
-def _where(truth: Expression | None, condition: Expression) -> Expression | None:
-    return None if truth is None else both(truth, condition)
 
 
 def _found(vast: Expression | None, exponent: int, *sources: Expression | None) -> Found:
@@ -98,14 +94,14 @@ def of_sum(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
     if a.error.vast is None and b.error.vast is None:
         return None
     same = _same_sign(m, a, b)
-    vast = _where(_both_vast(a, b), same)
+    vast = both(_both_vast(a, b), same)
     for one, other in ((a, b), (b, a)):
         smaller = _is_ordinary(m, other)
         if one.error.vast is not None and one.error.vast_exponent >= FRESH:
             # No number that is not vast is as large as what has become infinite.
             is_infinite = m.equal_(m.abs_(one.high), m.number(math.inf))
             smaller = either(smaller, both(is_infinite, _is_ordinary(m, other, 2.0**1000)))
-        vast = either(vast, _where(_only(one, other), smaller))
+        vast = either(vast, both(_only(one, other), smaller))
     return _found(vast, least_exponent(a, b), a.error.vast, b.error.vast)
 
 
@@ -138,7 +134,7 @@ def of_product(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
             power = min(SMALLEST_FACTOR, max(0, 1 - math.frexp(smallest)[1])) if smallest else SMALLEST_FACTOR
             if one.error.vast_exponent - power - 1 >= LEAST:
                 exponent = min(exponent, one.error.vast_exponent - power - 1)
-                vast = either(vast, _where(_only(one, other), certain(m, other, 2.0**-power)))
+                vast = either(vast, both(_only(one, other), certain(m, other, 2.0**-power)))
     return _found(vast, exponent, a.error.vast, b.error.vast)
 
 
@@ -151,18 +147,18 @@ def of_quotient(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
         exponent = a.error.vast_exponent - SMALLEST_FACTOR - 1
         is_small = m.less_(_magnitude(m, b), m.number(2.0**SMALLEST_FACTOR))
         if exponent >= LEAST:
-            vast = _where(_only(a, b), both(is_small, certain(m, b, 2.0**-900)))
+            vast = both(_only(a, b), both(is_small, certain(m, b, 2.0**-900)))
         if a.error.vast_exponent >= FRESH and b.error.largest > 2.0**SMALLEST_FACTOR:
             # A number that has become infinite is no smaller than 2**1000.
             is_infinite = m.equal_(m.abs_(a.high), m.number(math.inf))
             is_less = both(is_infinite, m.less_(_magnitude(m, b), m.number(2.0 ** (1000 - LEAST))))
-            vast = either(vast, _where(_only(a, b), both(is_less, certain(m, b, 2.0**-900))))
+            vast = either(vast, both(_only(a, b), both(is_less, certain(m, b, 2.0**-900))))
             exponent = LEAST
     most = m.number(2.0 ** (min(b.error.vast_exponent, FRESH) - BELOW_VAST))
     is_small = m.less_(_magnitude(m, a), most)
     if a.error.absolute is not None:
         is_small = both(is_small, m.less_(a.error.absolute, most))
-    nothing = _where(_only(b, a), is_small)
+    nothing = both(_only(b, a), is_small)
     return vast, exponent, except_where(either(a.error.vast, b.error.vast), either(vast, nothing))
 
 
@@ -172,19 +168,19 @@ def of_extreme(m: Totals, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> F
         return None
     vast, known = _both_vast(a, b), _both_vast(a, b)
     for one, other in ((a, b), (b, a)):
-        where = _where(_only(one, other), _is_ordinary(m, other))
+        where = both(_only(one, other), _is_ordinary(m, other))
         known = either(known, where)
-        vast = either(vast, _where(where, m.equal_(result.high, one.high)))
+        vast = either(vast, both(where, m.equal_(result.high, one.high)))
     return vast, least_exponent(a, b), except_where(either(a.error.vast, b.error.vast), known)
 
 
 def of_comparison(m: Totals, a: DoubleWord, b: DoubleWord) -> Expression | None:
     """The condition that a comparison is decided: of vast and ordinary numbers, or of vast ones with different signs."""
     different = None if _both_vast(a, b) is None else m.not_(_same_sign(m, a, b))
-    known = None if different is None else _where(_both_vast(a, b), different)
+    known = None if different is None else both(_both_vast(a, b), different)
     for one, other in ((a, b), (b, a)):
         if one.error.vast is not None:
-            known = either(known, _where(_only(one, other), _is_ordinary(m, other)))
+            known = either(known, both(_only(one, other), _is_ordinary(m, other)))
     return known
 
 
@@ -196,7 +192,7 @@ def of_nothing(m: Totals, result: DoubleWord, *operands: DoubleWord) -> Expressi
     for operand in operands:
         if not (operand.error.is_exact and operand.low is None):
             known = either(m.is_zero(operand), m.is_infinity(operand))
-            found = None if found is None or known is None else both(found, known)
+            found = both(found, known)
         found = except_where(found, either(operand.error.doubt, operand.error.vast))
     return found
 

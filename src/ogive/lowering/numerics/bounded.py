@@ -30,7 +30,7 @@ from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord, Multiple
 from ogive.lowering.numerics.interval import EVERYTHING
 from ogive.lowering.numerics.precisions import CORRECTED, LOST, Precision
 from ogive.lowering.numerics.totals import Totals
-from ogive.lowering.numerics.truths import both, either, except_where, nowhere
+from ogive.lowering.numerics.truths import both, chosen, either, except_where, nowhere
 
 __all__ = ["UNSEEN", "Bounded", "exact_operand", "exact_parameter"]
 
@@ -316,7 +316,7 @@ class Bounded(Totals):
                 continue
             is_small = self.less_equal_(self._magnitude(part), self._in_frame(part))
             is_infinite = self.equal_(self._magnitude(other), self.number(math.inf))
-            doubt = either(doubt, node(ops.AND, (is_small, is_infinite), None, Format.BIT))
+            doubt = either(doubt, both(is_small, is_infinite))
         return doubt
 
     def _is_unknown_zero_by_zero(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
@@ -339,7 +339,7 @@ class Bounded(Totals):
         if zero is None or a.error.is_relative:
             return zero
         infinite = self.is_infinity(a)
-        return None if infinite is None else both(zero, infinite)
+        return both(zero, infinite)
 
     def divide(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         operands, b = (a, b), self._without_static_divisor(a, b)
@@ -466,24 +466,20 @@ class Bounded(Totals):
         if x.absolute is not None or y.absolute is not None:
             zero = self.number(0.0)
             absolute = self.select_(condition, *(zero if e.absolute is None else e.absolute for e in (x, y)))
-        chosen = [
-            None if e.doubt is None else node(ops.AND, (side, e.doubt), None, Format.BIT)
-            for e, side in ((x, condition), (y, self.not_(condition)))
-        ]
         error = Bound(
             max(x.relative, y.relative),
             max(x.static, y.static),
             absolute,
-            either(self.doubt_of(condition), *chosen),
+            either(self.doubt_of(condition), chosen(condition, x.doubt, y.doubt)),
             max(x.bits, y.bits) if x.bits and y.bits else None,
             min(x.least, y.least),
             max(x.largest, y.largest),
-            keeps_sign=self._chosen(condition, self.keeps_sign(a), self.keeps_sign(b)) if self.extended else None,
+            keeps_sign=chosen(condition, self.keeps_sign(a), self.keeps_sign(b)) if self.extended else None,
             exactly=self._exactly_where(condition, a, b),
             beyond=ties.chosen(self, condition, ties.near(self, a), ties.near(self, b)) if self.extended else None,
-            vast=self._chosen(condition, x.vast, y.vast),
+            vast=chosen(condition, x.vast, y.vast),
             vast_exponent=beyond_range.least_exponent(a, b),
-            nan=except_where(self._chosen(condition, x.nan, y.nan), self.doubt_of(condition)),
+            nan=except_where(chosen(condition, x.nan, y.nan), self.doubt_of(condition)),
         )
         return self._made(result, error, infinite=self.is_infinity(result))
 
@@ -492,7 +488,7 @@ class Bounded(Totals):
         error = a.error
         if not error.is_known:
             return a
-        is_zero = None if error.exactly is None else both(error.exactly, self.equal_(a.high, self.number(0.0)))
+        is_zero = both(error.exactly, self.equal_(a.high, self.number(0.0)))
         relative = (error.relative + share) * SLACK
         return self.finished(a, replace(error, relative=relative, bits=None, exactly=is_zero, beyond=None))
 
@@ -514,7 +510,7 @@ class Bounded(Totals):
             size = self.mul_(self.add_(size, own), self.number(SLACK))
         reach = self.mul_(self.unscaled(count).high, size)
         left = self.mul_(self.mul_(reach, self.number(4.0)), size)
-        exactly = None if error.exactly is None else both(error.exactly, self.equal_(left, zero))
+        exactly = both(error.exactly, self.equal_(left, zero))
         return self.finished(
             found,
             replace(
@@ -527,13 +523,9 @@ class Bounded(Totals):
             ),
         )
 
-    def _chosen(self, condition: Expression, a: Expression | None, b: Expression | None) -> Expression | None:
-        """The facts that are true of the one of two numbers that is chosen."""
-        return either(None if a is None else both(condition, a), None if b is None else both(self.not_(condition), b))
-
     def _exactly_where(self, condition: Expression, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """The condition that the chosen one of two numbers is exact."""
-        return self._chosen(condition, self.are_exact(a), self.are_exact(b))
+        return chosen(condition, self.are_exact(a), self.are_exact(b))
 
     def error_of_choice(self, choice: DoubleWord, a: DoubleWord, b: DoubleWord) -> Bound:
         if not choice.error.is_known or a.exponent or b.exponent:
@@ -632,7 +624,7 @@ class Bounded(Totals):
                 margin = self._plus(self.add_(absolute, absolute), self._magnitude(other), 2.0**-40)
                 assert margin is not None
                 apart = self.less_(margin, self.abs_(self.sub_(other.high, exact.high)))
-                is_clamped = node(ops.AND, (self.equal_(result.high, exact.high), apart), None, Format.BIT)
+                is_clamped = both(self.equal_(result.high, exact.high), apart)
                 absolute = self.select_(is_clamped, self.number(0.0), absolute)
         return absolute
 
@@ -1004,7 +996,7 @@ class Bounded(Totals):
 
     def _both_keep_signs(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         first, second = self.keeps_sign(a), self.keeps_sign(b)
-        return None if first is None or second is None else both(first, second)
+        return both(first, second)
 
     def _keeps_sign_of_sum(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """A sum keeps its sign where both numbers have that: where an exact one has that of the other's interval."""
@@ -1079,7 +1071,7 @@ class Bounded(Totals):
         if not self.follows_exactness:
             return None
         zero = either(*map(self.is_zero, operands))
-        return None if zero is None else both(zero, self.equal_(result.high, self.number(0.0)))
+        return both(zero, self.equal_(result.high, self.number(0.0)))
 
     def _exactly_divided(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """The condition that a quotient of numbers of one word is exact."""
@@ -1099,13 +1091,13 @@ class Bounded(Totals):
             infinite = self.is_infinity(part)
             if infinite is not None:
                 known = either(self.keeps_sign(other), self.is_infinity(other))
-                found = either(found, None if known is None else both(infinite, known))
+                found = either(found, both(infinite, known))
         return found
 
     def _exactly_by_infinity(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """The condition that a quotient is zero because the divisor is infinite."""
         infinite = self._infinite_product(a, b) if self.is_infinity(b) is not None else None
-        return None if infinite is None else both(infinite, self.equal_(result.high, self.number(0.0)))
+        return both(infinite, self.equal_(result.high, self.number(0.0)))
 
     # ---- parts of bounds
 

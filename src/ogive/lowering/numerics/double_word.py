@@ -27,6 +27,7 @@ from ogive.graph.expression import Expression, Format, Operation, depends_on_ele
 from ogive.lowering.numerics.bound import UNKNOWN, Bound
 from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.machine import Machine
+from ogive.lowering.numerics.truths import both, either
 
 __all__ = ["Arithmetic", "DoubleWord", "Multiple"]
 
@@ -634,10 +635,10 @@ class Arithmetic(Machine, Checked):
         if a.low is None and b.low is None:
             return on_high
         on_low = node(operation, (self.low_part(a), self.low_part(b)), None, Format.BIT)
-        tied = node(ops.AND, (self.equal_(a.high, b.high), on_low), None, Format.BIT)
+        tied = both(self.equal_(a.high, b.high), on_low)
         if operation == ops.EQUAL:
             return tied
-        return node(ops.OR, (self.less_(a.high, b.high), tied), None, Format.BIT)
+        return either(self.less_(a.high, b.high), tied)
 
     def compared(self, a: DoubleWord, b: DoubleWord) -> tuple[DoubleWord, DoubleWord]:
         """Numbers without exponents that compare as these do. Beside zero no power of two counts, and none makes zero of a number."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from ogive.graph import operations as ops
 from ogive.graph.expression import COMPARISONS, Expression, Format, Operation, in_format, node
+from ogive.lowering.numerics.truths import opposite
 
 __all__ = ["LONG", "Machine", "Unfused"]
 
@@ -149,7 +150,7 @@ class Machine:
         return self._on_singles(ops.EQUAL, a, b)
 
     def not_(self, truth: Expression) -> Expression:
-        return node(ops.NOT, (truth,), None, Format.BIT)
+        return opposite(truth)
 
     def is_finite_(self, a: Expression) -> Expression:
         return self.less_(self.abs_(a), self.number(math.inf))
@@ -170,6 +171,8 @@ class Machine:
         )
 
     def select_(self, condition: Expression, a: Expression, b: Expression) -> Expression:
+        if condition.operation is ops.CONSTANT:
+            return a if condition.attribute else b
         return a if a is b else self._on_singles(ops.SELECT, condition, a, b)
 
     def select_rare_(self, condition: Expression, a: Expression, b: Expression) -> Expression:

@@ -11,6 +11,7 @@ from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
 from ogive.graph.expression import STORAGE, Expression, Format, in_format, node, walk
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
+from ogive.lowering.numerics.truths import both, either, opposite
 
 __all__ = [
     "are_same",
@@ -79,7 +80,7 @@ def to_odd(m: Arithmetic, high: Expression, low: Expression) -> Expression:
     cut = node(ops.SUBTRACT, (m.bits_(high), is_larger), None, m.integer)
     odd = node(ops.OR, (cut, m.whole(1)), None, m.integer)
     zero = m.number(0.0)
-    is_inexact = node(ops.OR, (m.less_(zero, low), m.less_(low, zero)), None, Format.BIT)
+    is_inexact = either(m.less_(zero, low), m.less_(low, zero))
     return m.from_bits_(m.select_(is_inexact, odd, m.bits_(high)))
 
 
@@ -98,7 +99,7 @@ def to_subnormal(m: Arithmetic, number: DoubleWord) -> Expression:
     same = m.equal_(*(m.copy_sign(DoubleWord(m.number(1.0)), part).high for part in (rest, low)))
     rises = node(
         ops.AND,
-        (is_tie, node(ops.AND, (same, m.not_(m.equal_(low, m.number(0.0)))), None, Format.BIT)),
+        (is_tie, both(same, m.not_(m.equal_(low, m.number(0.0))))),
         None,
         Format.BIT,
     )
@@ -111,7 +112,7 @@ def single_to_odd(m: Arithmetic, value: Expression) -> Expression:
     single = in_format(value, Format.F32)
     back = in_format(single, Format.F64)
     bits, one = node(ops.BITCAST, (single,), None, Format.I32), node(ops.CONSTANT, (), 1, Format.I32)
-    is_inexact = node(ops.OR, (m.less_(back, value), m.less_(value, back)), None, Format.BIT)
+    is_inexact = either(m.less_(back, value), m.less_(value, back))
     is_beyond = m.less_(m.abs_(value), m.abs_(back))
     below = node(ops.SELECT, (is_beyond, node(ops.SUBTRACT, (bits, one), None, Format.I32), bits), None, Format.I32)
     odd = node(ops.OR, (below, one), None, Format.I32)
@@ -215,7 +216,7 @@ def single_to_16_bits(single: Expression, storage: Format) -> tuple[Expression, 
         in_format(node(ops.MULTIPLY, (single, end), None, Format.F32), storage)
         for end in (node(ops.CONSTANT, (), end, Format.F32) for end in (1 - 2.0**-24, 1 + 2.0**-23))
     )
-    return upper, node(ops.NOT, (are_same(lower, upper),), None, Format.BIT)
+    return upper, opposite(are_same(lower, upper))
 
 
 def _whole(operation: ops.Operation, a: Expression, b: int) -> Expression:
@@ -255,15 +256,15 @@ def _to_wide_integer(m: Arithmetic, a: DoubleWord, result: ElementType) -> Expre
     rest = m.make(ops.FLOOR, m.add_(m.sub_(high, whole), low))
     # abs(a) >= limit? Exactly: the sum is normalised.
     limit = m.number(2.0 ** (63 if result.kind == "signed" else 64))
-    tied = node(ops.AND, (m.equal_(high, limit), m.less_equal_(zero, low)), None, Format.BIT)
-    saturated = node(ops.OR, (m.less_(limit, high), tied), None, Format.BIT)
+    tied = both(m.equal_(high, limit), m.less_equal_(zero, low))
+    saturated = either(m.less_(limit, high), tied)
     is_number = m.equal_(whole, whole)
-    usable = node(ops.AND, (m.less_equal_(whole, m.number(2.0**64 - 2.0**11)), is_number), None, Format.BIT)
+    usable = both(m.less_equal_(whole, m.number(2.0**64 - 2.0**11)), is_number)
     small = m.select_(usable, whole, zero)
     rest = m.select_(usable, rest, zero)
     unsigned = in_format(small, Format.U64)
     # whole may be 2**63 or 2**64 and rest negative: the largest values below the limit.
-    at_top = node(ops.AND, (m.equal_(whole, m.number(2.0**64)), m.not_(saturated)), None, Format.BIT)
+    at_top = both(m.equal_(whole, m.number(2.0**64)), m.not_(saturated))
     rest = m.select_(at_top, m.make(ops.FLOOR, low), rest)
     addend = node(ops.BITCAST, (in_format(rest, Format.I64),), None, Format.U64)
     magnitude = node(ops.ADD, (unsigned, addend), None, Format.U64)

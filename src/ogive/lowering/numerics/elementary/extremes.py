@@ -24,7 +24,7 @@ from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.function_row import computed_by
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
-from ogive.lowering.numerics.truths import both
+from ogive.lowering.numerics.truths import both, either
 
 __all__ = ["computed_remainder", "is_one_word", "larger", "remainder", "smaller"]
 
@@ -70,7 +70,7 @@ def _is_zero_of_other_sign(m: Arithmetic, a: DoubleWord, b: DoubleWord, *, large
 
 def _extreme_of_exact(m: Machine, x: Expression, y: Expression, *, larger: bool) -> Expression:
     first = m.select_(m.less_(y, x) if larger else m.less_(x, y), x, y)
-    differ = node(ops.OR, (m.less_(x, y), m.less_(y, x)), None, Format.BIT)
+    differ = either(m.less_(x, y), m.less_(y, x))
     bits = m.bits_(x), m.bits_(y)
     tied = node(ops.OR, bits, None, m.integer)
     if larger:  # the sign bit of both, not of one of them
@@ -122,7 +122,7 @@ def _exactly(m: Machine, dividend: Expression, divisor: Expression) -> Expressio
     rest = m.fma_(m.neg_(m.round_even_(quotient)), b, a)
     is_far = m.less_equal_(m.number(2.0 ** (m.precision - 1)), quotient)
     for condition in (m.less_(a, infinity), m.less_(zero, b)):
-        is_far = node(ops.AND, (is_far, condition), None, Format.BIT)
+        is_far = both(is_far, condition)
     rest = m.select_rare_(is_far, _in_many_steps(m, a, b), rest)
     rest = m.select_(m.less_(rest, zero), m.add_(rest, b), rest)
     # A smaller number is its own remainder, also by infinity.

@@ -40,6 +40,7 @@ from ogive.lowering.numerics.elementary.trigonometric import long_cosine, long_s
 from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic, low_of
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
+from ogive.lowering.numerics.truths import either
 
 __all__ = ["ACOS", "ASIN", "ATAN", "acos", "asin", "atan", "atan2"]
 
@@ -185,7 +186,7 @@ def atan2(m: Arithmetic, y: DoubleWord, x: DoubleWord) -> DoubleWord:
 def _with_finite_quotient(m: Arithmetic, smaller: DoubleWord, larger: DoubleWord) -> tuple[DoubleWord, DoubleWord]:
     """Two numbers of the same quotient that overflow nowhere; 0 / 0 is 0 and inf / inf is 1."""
     zero, one, infinity = m.number(0.0), m.number(1.0), m.number(math.inf)
-    is_end = node(ops.OR, (m.equal_(larger.high, zero), m.equal_(larger.high, infinity)), None, Format.BIT)
+    is_end = either(m.equal_(larger.high, zero), m.equal_(larger.high, infinity))
     # A NaN stays NaN when it is multiplied by zero.
     at_end = m.select_(m.equal_(smaller.high, infinity), one, m.mul_(smaller.high, zero))
     smaller = m.select(is_end, DoubleWord(at_end, interval=Interval(0.0, 1.0)), smaller)

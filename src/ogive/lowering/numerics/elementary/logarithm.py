@@ -39,7 +39,7 @@ from ogive.lowering.numerics.float_float import Around, Conditions, FloatFloat, 
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG, Machine
 from ogive.lowering.numerics.single import NoSingle
-from ogive.lowering.numerics.truths import both
+from ogive.lowering.numerics.truths import both, either
 
 __all__ = [
     "LEAST_OF_LOG",
@@ -87,7 +87,7 @@ def _of_scaled(
     is_vast = both(m.less_(zero, number.high), m.less_(vast, x.exponent))
     is_tiny = both(m.less_equal_(zero, number.high), m.less_(x.exponent, m.neg_(vast)))
     high = m.select_(is_vast, infinity, m.select_(is_tiny, m.neg_(infinity), found.high))
-    is_infinite = node(ops.OR, (is_vast, is_tiny), None, Format.BIT)
+    is_infinite = either(is_vast, is_tiny)
     low = None if found.low is None else m.select_(is_infinite, zero, found.low)
     return replace(found, high=high, low=low, interval=x.interval.map(_log))
 
@@ -269,7 +269,7 @@ def _exponent(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
 
 def _is_ordinary(m: Arithmetic, x: Expression) -> Expression:
     """Whether a number is positive and finite."""
-    return node(ops.AND, (m.less_(m.number(0.0), x), m.less_(x, m.number(math.inf))), None, Format.BIT)
+    return both(m.less_(m.number(0.0), x), m.less_(x, m.number(math.inf)))
 
 
 def _exponent_of_bits(m: Arithmetic, bits: Expression) -> tuple[Expression, Expression]:

@@ -26,6 +26,7 @@ from ogive.lowering.numerics.elementary.exponential.exp import exp
 from ogive.lowering.numerics.elementary.function_row import Function, anywhere, computed_by, of_operand
 from ogive.lowering.numerics.elementary.logarithm import precise_log, reduced
 from ogive.lowering.numerics.interval import Interval
+from ogive.lowering.numerics.truths import both, either
 
 __all__ = ["cbrt", "power"]
 
@@ -45,19 +46,19 @@ def power(m: Arithmetic, x: DoubleWord, y: DoubleWord) -> DoubleWord:
 
     whole = _is_integral(m, y)
     half_is_whole = _is_integral(m, y, half=True)
-    is_odd = _and(whole, m.not_(half_is_whole))
+    is_odd = both(whole, m.not_(half_is_whole))
     result = m.copy_sign(size, m.select_(is_odd, x.high, one))
 
-    is_negative = _and(m.less_(x.high, zero), m.less_(m.neg_(infinity), x.high))
+    is_negative = both(m.less_(x.high, zero), m.less_(m.neg_(infinity), x.high))
     nan = DoubleWord(m.number(math.nan))
-    result = m.select(_and(is_negative, m.not_(whole)), nan, result)
+    result = m.select(both(is_negative, m.not_(whole)), nan, result)
     # -1 to the power of an infinity is 1, too.
-    is_unit = _and(m.equal_(magnitude.high, one), m.equal_(m.abs_(y.high), infinity))
+    is_unit = both(m.equal_(magnitude.high, one), m.equal_(m.abs_(y.high), infinity))
     is_base_one = m.equal_(x.high, one)
     if m.of_doubles and x.low is not None:
-        is_base_one = _and(is_base_one, m.equal_(x.low, zero))
-    is_one = node(ops.OR, (m.equal_(y.high, zero), is_base_one), None, Format.BIT)
-    return m.select(node(ops.OR, (is_one, is_unit), None, Format.BIT), m.wide(1.0), result)
+        is_base_one = both(is_base_one, m.equal_(x.low, zero))
+    is_one = either(m.equal_(y.high, zero), is_base_one)
+    return m.select(either(is_one, is_unit), m.wide(1.0), result)
 
 
 def _is_integral(m: Arithmetic, a: DoubleWord, *, half: bool = False) -> Expression:
@@ -68,13 +69,9 @@ def _is_integral(m: Arithmetic, a: DoubleWord, *, half: bool = False) -> Express
         if word is not None:
             value = m.mul_(word, m.number(0.5)) if half else word
             whole = m.equal_(m.make(ops.TRUNCATE, value), value)
-            integral = whole if integral is None else _and(integral, whole)
+            integral = whole if integral is None else both(integral, whole)
     assert integral is not None
     return integral
-
-
-def _and(a: Expression, b: Expression) -> Expression:
-    return node(ops.AND, (a, b), None, Format.BIT)
 
 
 computed_by(functions.POWER, power)

@@ -275,7 +275,7 @@ def _is_limit(m: Bounded, function: Function, u: DoubleWord, result: DoubleWord)
         return None
     ends = zip((-math.inf, math.inf), function.ends, strict=True)
     is_end = either(*(m.equal_(u.high, m.number(end)) for end, limit in ends if math.isfinite(limit)))
-    return None if is_end is None else both(is_end, m.is_finite_(result.high))
+    return both(is_end, m.is_finite_(result.high))
 
 
 def _where_infinite(m: Bounded, operand: DoubleWord, u: DoubleWord) -> Expression:
@@ -389,7 +389,7 @@ def _beyond_one(m: Bounded, u: DoubleWord) -> Beyond:
         Format.BIT,
     )
     is_negative = m.less_(u.high, zero)
-    is_above, is_below = (node(ops.AND, (known, side), None, Format.BIT) for side in (is_negative, m.not_(is_negative)))
+    is_above, is_below = (both(known, side) for side in (is_negative, m.not_(is_negative)))
     return Beyond(m.make(ops.COPY_SIGN, m.number(1.0), u.high), zero, is_above, is_below)
 
 
@@ -591,7 +591,7 @@ def _nan_of_power(m: Bounded, x: DoubleWord, y: DoubleWord) -> Expression | None
         is_whole = m.not_(m.less_(margin, m.abs_(m.sub_(value, nearest))))
     where = except_where(both(m.less_(m.number(-math.inf), x.high), m.is_finite_(y.high)), is_whole)
     where = except_where(where, y.error.doubt)
-    return None if below is None or where is None else both(below, where)
+    return both(below, where)
 
 
 def _largest_logarithm(m: Bounded, size: Expression) -> Expression:
