@@ -21,6 +21,7 @@ from ogive.graph.expression import Format, node
 from ogive.lowering.exact_rows import rows_with_test
 from ogive.operators.row_operator import row_operator
 from ogive.runtime.kernels import make_ufunc as ufunc_of
+from tests.inputs import assert_same_bits
 
 TYPES = ("float32", "float16", "bfloat16")
 
@@ -412,3 +413,17 @@ def test_rows_that_are_zero_take_few_bits(monkeypatch):
     assert [math.copysign(1, value) for value in found] == [1, -1, 1, -1]
     assert max(used) <= 650, used
     assert len(used) == 4 + 3 * 2, used
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
+def test_rows_whose_elements_have_nothing_in_common(kind):
+    """Results that kernels leave open are decided as those of elements."""
+
+    def product(x, y):
+        return y * np.exp(x) * np.exp(-x) * np.exp(x)
+
+    x = np.array([np.inf, 800.0, -0.0, 2.5, -np.inf, np.nan, 1e4], kind)
+    of_rows, of_elements = ogive.row_operator(product), ogive.operator(product)
+    for factor in (0.0, -0.0, 0.5, np.inf):
+        y = np.full(x.shape, factor, kind)
+        assert_same_bits(of_rows(x, y), of_elements(x, y), x, y)

@@ -250,17 +250,23 @@ def leave_open(
 class RowDecider:
     """The same of a kernel over rows, which calls it with one row. It takes some microseconds an element.
 
-    The part that the row has in common is computed of all elements, the rest of those alone that are open.
+    The part that the row has in common is computed of all elements, the rest of those alone that are open. Where rows have nothing in
+    common, their elements are decided.
 
     Rows without elements keep the repair's results; rows with NaN those that are NaN; rows with an infinity those that are not
     finite, unless what is finite overflows on the way (`DecideRow.overflows`).
     """
 
     def __init__(
-        self, inputs: Sequence[ElementType], outputs: Sequence[ElementType], decide: Callable[[], DecideRow | None]
+        self,
+        inputs: Sequence[ElementType],
+        outputs: Sequence[ElementType],
+        decide: Callable[[], DecideRow | None],
+        of_elements: LastLevel,
     ) -> None:
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         self.make_decide = decide
+        self.of_elements = of_elements
         self.known: dict[tuple[tuple[bytes, ...], bytes], tuple[bytes, ...]] = {}
 
     def __call__(
@@ -275,7 +281,8 @@ class RowDecider:
         if key in self.known:
             return self.known[key]
         decide = self.make_decide()
-        assert decide is not None
+        if decide is None:
+            return self.of_elements(inputs, outputs, mask, parameters)
         rows = [
             (real if t.is_float else row).tolist()
             for row, real, t in zip(operands, rows_of_floats, self.inputs, strict=True)

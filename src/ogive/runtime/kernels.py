@@ -264,9 +264,10 @@ class _Chain:
     def _enclosures(self) -> LastLevel:
         if not self.has_enclosures:
             return leave_open
+        of_elements = Decider(self.inputs, self.outputs, lambda: self.make_program().decide)
         if self.row_wise:
-            return RowDecider(self.inputs, self.outputs, lambda: self.make_program().decide_row)
-        return Decider(self.inputs, self.outputs, lambda: self.make_program().decide)
+            return RowDecider(self.inputs, self.outputs, lambda: self.make_program().decide_row, of_elements)
+        return of_elements
 
     def _program(self, place: int, target: Target) -> Program:
         program = first_level(self.make_program(), target)
