@@ -36,8 +36,8 @@ PLAIN = (np.ndarray, np.memmap, list, tuple, int, float)
 
 NOT_GIVEN: Any = object()
 
-#: The bytes of the integers to which NumPy widens.
-LONG = np.dtype(np.intp).itemsize
+#: The ufuncs for which NumPy widens short integers, and the bytes of the integers to which it does. It knows its own names only.
+WIDENING, LONG = frozenset({"add", "mul"}), np.dtype(np.intp).itemsize
 
 
 #: The operators of the catalogue whose results depend on no order, with what types, and whether an element that comes twice
@@ -197,6 +197,14 @@ def _called(
     try:
         return compute(operator, reductions, *args, **keywords)
     except (_NotOursError, TypeError):
+        given = getattr(args[0], "dtype", None) if args else None
+        if (
+            isinstance(given, np.dtype)
+            and len(args) <= 2 + (numpy_method.__name__ == "reduceat")
+            and not {"dtype", "out"} & keywords.keys()
+        ):
+            widened = _type_of_sum(operator, given)
+            keywords |= {"dtype": widened} if widened != given else {}
         return numpy_method(*args, **keywords)
 
 
@@ -220,8 +228,8 @@ def _elements(
 
 
 def _type_of_sum(operator: Any, given: np.dtype) -> np.dtype:
-    """The type that NumPy takes, which widens short integers for ufuncs of this name."""
-    is_short = operator.name == "add" and given.kind in "iu" and given.itemsize < LONG
+    """The type that NumPy's sums and products take, which widen short integers."""
+    is_short = operator.name in WIDENING and given.kind in "iu" and given.itemsize < LONG
     return np.dtype(f"{given.kind}{LONG}") if is_short else given
 
 

@@ -419,8 +419,8 @@ class Operator(_native.OperatorCall):
 
         The floats of ``add``, ``mul``, ``logaddexp`` and ``hypot`` are reduced exactly, and the result is rounded once to
         their type, or to ``dtype``. Of other operators elements are combined one after the other, and every step is
-        rounded. NumPy widens short integers for ufuncs that are called ``add``, as it does here; for ``mul`` ask for
-        ``dtype="int64"``.
+        rounded. Short integers are widened for ``add`` and ``mul``, as NumPy does for its own: ``dtype="int8"`` asks for
+        sums and products that wrap around.
 
         >>> import numpy as np, ogive
         >>> float(ogive.add.reduce(np.full(100_000, 0.01, np.float16)))
