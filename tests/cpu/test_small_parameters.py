@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import onnx
 import pytest
@@ -11,6 +13,7 @@ import ogive
 import ogive.directml as dml
 import ogive.onnx
 import ogive.webnn as webnn
+from ogive import formula as f
 from ogive.catalog import OPERATORS
 from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.enclosures.enclosure import right_result
@@ -97,3 +100,45 @@ def test_what_float32_has_no_number_for_is_refused() -> None:
     for value in (1e-46, -1e-300):
         with pytest.raises(ParameterError, match="magnitudes from 2\\*\\*-149 to 3.4e38"):
             ogive.elu(X, alpha=value)
+
+
+def _clipped_sums() -> dict[str, Operator]:
+    def clipped(x: object, *, alpha: float = 1.0, beta: float = 0.0) -> object:
+        return f.maximum(alpha * x + beta, 0)
+
+    def shifted(x: object, *, alpha: float = 1.0, beta: float = 0.0) -> object:
+        return f.where(x + alpha * beta < 0, 0, x + alpha * beta)
+
+    def bounded(x: object, *, alpha: float = 1.0, beta: float = 0.0) -> object:
+        y = f.minimum(alpha * x + beta, 1)
+        return -f.where(y < 0, 0, y)
+
+    def of_function(x: object, *, alpha: float = 1.0, beta: float = 0.0) -> object:
+        return f.where(alpha * f.tanh(x) + beta < 0, 0, alpha * f.tanh(x) + beta)
+
+    def scaled(x: object, *, alpha: float = 1.0, beta: float = 0.0) -> object:
+        y = alpha * x + beta
+        return f.where(y < 0, 0, y) * -3
+
+    functions = (clipped, shifted, bounded, scaled, of_function)
+    own = {function.__name__: ogive.operator(function) for function in functions}
+    return {"hard_sigmoid": ogive.hard_sigmoid, **own}
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["hard_sigmoid", "clipped", "shifted", "bounded", "scaled", "of_function"])
+def test_the_sign_of_a_sum_of_zeros_that_is_clipped(name: str, kind: str) -> None:
+    """-0 is not below 0, and stays; what rounds to -0 is below it."""
+    op, element = _clipped_sums()[name], ELEMENT_TYPES[kind]
+    tiny = 2.0**-1074 if kind == "float64" else 2.0**-24 if kind == "float16" else 2.0**-133
+    x = np.array([0.0, -0.0, tiny, -tiny, 1, -1, np.inf, -np.inf, np.nan]).astype(element.numpy)
+    root = op.formula(for_doubles=kind == "float64")[0]
+    for alpha, beta in itertools.product(
+        (0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30), (0.0, -0.0, 0.5, 2.0**-149, -(2.0**-149))
+    ):
+        found = op(x, alpha=alpha, beta=beta).astype(np.float64)
+        numbers = {"alpha": alpha if kind == "float64" else float(np.float32(alpha)), "beta": beta}
+        right = np.array([right_result(root, [float(v)], numbers, element)[0] for v in x])
+        assert np.array_equal(found, right, equal_nan=True), (alpha, beta)
+        there = ~np.isnan(right)
+        assert np.array_equal(np.signbit(found)[there], np.signbit(right)[there]), (alpha, beta)

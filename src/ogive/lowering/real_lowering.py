@@ -195,6 +195,10 @@ class RealLowering:
         """The result of a choice, whatever the operands; None where that depends."""
         return None
 
+    def _select(self, root: Expression, condition: Expression, a: Expression, b: Expression) -> Expression:
+        """The result of a choice."""
+        return self.m.select_(condition, a, b)
+
     def _chosen_among(self, current: Expression) -> Sequence[Expression]:
         """The values of a choice, or the one to which it comes."""
         if current.operation != ops.SELECT:

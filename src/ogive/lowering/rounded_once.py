@@ -98,7 +98,7 @@ class _Formulas:
         """Whether this is the larger or smaller of a result and a constant: it may be chosen after rounding.
 
         Where that is zero, the sign of a zero might differ (`UntestedElements._choice_after_rounding`): sums with a constant or a
-        parameter are never -0 themselves.
+        parameter are -0 of zeros alone.
         """
         condition, a, b = root.operands
         if not is_extreme(root) or condition.operation != ops.LESS:

@@ -25,6 +25,9 @@ from ogive.lowering.tested import TestedReals, has_rule
 
 __all__ = ["single_results"]
 
+#: The sign of a result is that of all its operands.
+PRODUCTS = frozenset({ops.NEGATE, ops.MULTIPLY, ops.DIVIDE, ops.COPY_SIGN})
+
 #: Undecided results are repaired; the largest share that is worth it.
 LARGEST_SHARE = 0.02
 
@@ -158,8 +161,7 @@ class SingleReals(TestedReals):
         m = self.m
         for current in walk(root, operands=self._chosen_among):
             number = self.result(current)
-            constants = [n.attribute for n in current.operands[1:] if n.operation is ops.CONSTANT]
-            if is_extreme(current) and (not constants or 0 in constants):
+            if _is_beside_zero(current):
                 return False  # of 0 and of what is nearly that the wrong one may be chosen: which has another sign?
             if current.operation == ops.SELECT or not number.error.static:
                 continue
@@ -168,7 +170,8 @@ class SingleReals(TestedReals):
             is_sum = current.operation in (ops.ADD, ops.SUBTRACT) and not _has_negative_zero(current.operands[0])
             if is_sum and number.interval.high <= 0:
                 return False  # 0 - 0 is 0: what is next to nothing here may be nothing of an infinite operand
-        return True
+        factors = walk(root, operands=lambda n: n.operands if n.operation in PRODUCTS else self._chosen_among(n))
+        return not any(_is_beside_zero(n) and any(self.number(a).error.static for a in n.operands[1:]) for n in factors)
 
     def _is_between_ties(self, number: DoubleWord, error: Bound, storage: Format) -> Expression:
         """Whether the ends of the interval that a number lies in do not round alike: of one whose bound runs beside it."""
@@ -182,6 +185,12 @@ class SingleReals(TestedReals):
         if storage is Format.BF16:
             return m.not_(have_same_halves(*(moved_by_half(end, 0) for end in ends)))
         return m.not_(are_same(*(in_format(end, storage) for end in ends)))
+
+
+def _is_beside_zero(root: Expression) -> bool:
+    """Whether this is the larger or smaller one of a number and what may be zero."""
+    constants = [n.attribute for n in root.operands[1:] if n.operation is ops.CONSTANT]
+    return is_extreme(root) and (not constants or 0 in constants)
 
 
 def _has_negative_zero(root: Expression) -> bool:

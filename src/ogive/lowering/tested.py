@@ -156,7 +156,7 @@ class TestedReals(RealLowering):
             condition = self._condition(current)
             doubt = self._doubt_of_choice(current, condition)
             undecided = either(doubt, chosen(condition, in_a, in_b))
-            values[current] = self.m.select_(condition, a, b), undecided
+            values[current] = self._select(current, condition, a, b), undecided
         value, undecided = values[root]
         return self._stored(root, value, storage), undecided
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
@@ -34,7 +35,7 @@ from ogive.lowering.numerics.rounded_results import (
     to_integer,
     to_odd,
 )
-from ogive.lowering.numerics.truths import either
+from ogive.lowering.numerics.truths import both, either
 from ogive.lowering.program import Program
 from ogive.lowering.real_lowering import RealLowering
 
@@ -46,10 +47,34 @@ def _values_of_choice(current: Expression) -> Sequence[Expression]:
 
 
 def is_sum(root: Expression) -> bool:
-    """Whether this is a sum with a number that is the same for all elements, or of that and constants the smaller."""
+    """Whether this is a sum with a number that is the same for all elements, and it is known where all terms are zeros; or of that
+    and constants the smaller.
+    """
     if root.operation == ops.SELECT:
         return all(is_sum(a) or (a.operation == ops.CONSTANT and a.attribute != 0) for a in root.operands[1:])
-    return root.operation == ops.ADD and not all(map(depends_on_elements, root.operands))
+    factors = [*map(_operands_of_product, root.operands)]
+    return (
+        root.operation == ops.ADD
+        and not all(map(depends_on_elements, root.operands))
+        and (() in factors or None not in factors)
+    )
+
+
+def _is_zero_or_sum(root: Expression) -> bool:
+    """Whether this is the larger one of 0 and such a sum."""
+    condition, a, b = root.operands
+    is_largest = is_extreme(root) and condition.operation == ops.LESS and condition.operands[1] is a
+    return is_largest and a.operation == ops.CONSTANT and a.attribute == 0 and not is_negative_zero(a) and is_sum(b)
+
+
+def _operands_of_product(term: Expression) -> tuple[Expression, ...] | None:
+    """The operands and parameters that a term is a product of, with constants other than 0; None of another term."""
+    if term.operation in (ops.INPUT, ops.PARAMETER):
+        return (term,)
+    if term.operation is ops.CONSTANT:
+        return () if term.attribute else None
+    parts = [*map(_operands_of_product, term.operands)] if term.operation is ops.MULTIPLY else [None]
+    return None if None in parts else tuple(leaf for part in parts for leaf in part or ())
 
 
 def untested(
@@ -168,7 +193,7 @@ class UntestedElements(RealLowering):
                 condition, a, b = root.operands
                 chosen = self._choice_after_rounding(root)
                 truth = self.truth(condition) if chosen is None else chosen
-                return m.select_(truth, self.finish(a), self.finish(b))
+                return self._select(root, truth, self.finish(a), self.finish(b))
             case ops.NEGATE:
                 return m.neg_(self.finish(root.operands[0]))
             case ops.ABSOLUTE:
@@ -201,7 +226,7 @@ class UntestedElements(RealLowering):
 
         Of equal ones the number is chosen, whose rounding is tested. None where this is another choice, or where the sign
         of a zero might differ: -2**-150 is less than 0, and rounded it is -0, which is not. A sum with a constant or a
-        parameter is never -0 itself; of that, -0 is less.
+        parameter is -0 itself where its terms are zeros; elsewhere -0 is less.
         """
         condition, a, b = root.operands
         constants = [operand for operand in (a, b) if operand.operation == ops.CONSTANT]
@@ -213,7 +238,33 @@ class UntestedElements(RealLowering):
             return self.m.less_(left, right) if a is constants[0] else self.m.less_equal_(left, right)
         if is_first != is_negative_zero(constants[0]):
             return self.m.less_(left, right)
-        return self.m.less_equal_(left, right) if a is constants[0] and is_sum(condition.operands[0]) else None
+        return self.m.less_equal_(left, right) if _is_zero_or_sum(root) else None
+
+    def _select(self, root: Expression, condition: Expression, a: Expression, b: Expression) -> Expression:
+        """The chosen one. Of 0 and a sum whose terms are all zeros it is the sum, which may be -0."""
+        found = self.m.select_(condition, a, b)
+        of_parameters, of_elements = self._are_zeros(root.operands[2]) if _is_zero_or_sum(root) else (None, None)
+        if of_parameters is None or of_elements is None:
+            return found
+        # Parameters are rarely zeros: elements are asked where those are.
+        return self.m.select_rare_(of_parameters, self.m.select_(of_elements, b, found), found)
+
+    def _are_zeros(self, root: Expression) -> tuple[Expression | None, Expression | None]:
+        """Where all terms of a sum, or of one that is chosen, are zeros, as an operand or parameter of each is; None for never.
+
+        First where terms without elements are.
+        """
+        if root.operation is ops.SELECT:
+            parts = zip(*map(self._are_zeros, root.operands[1:]), strict=True)
+            of_parameters, of_elements = (either(*part) for part in parts)
+            return of_parameters, of_elements
+        factors = [_operands_of_product(n) for n in root.operands] if root.operation is ops.ADD else [()]
+        if not all(factors):
+            return None, None
+        zero = self.m.number(0.0)
+        terms = [either(*(self.m.equal_(self.number(n).high, zero) for n in each or ())) for each in factors]
+        of_parameters = [t for t in terms if t is not None and not depends_on_elements(t)]
+        return reduce(both, of_parameters), reduce(both, terms)
 
     def _finished_sum(self, root: Expression) -> Expression:
         m = self.m
