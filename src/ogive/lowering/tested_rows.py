@@ -515,6 +515,10 @@ class TestedRows(RowLowering, TestedReals):
         if moved is not None:
             most = rows.mul_(self._largest(moved), rows.number(ROOM))
             absolute = rows.fma_(count.high, most, absolute)
+        if value.low is not None and m.of_doubles:  # what rounding loses of tiny words may be all of the quotient's
+            is_tiny = self._any(self._is_tiny(m.low_part(value)))
+            assert is_tiny is not None
+            absolute = rows.fma_(count.high, rows.select_(is_tiny, rows.number(UNDERFLOW), rows.number(0.0)), absolute)
         bound = Bound(0.0, 0.0, absolute, self._any(error.doubt), None, 1.0, MOST_ELEMENTS)
         negative = Interval(-math.inf, -1.0)
         numerator = DoubleWord(*one_less, interval=negative, low_is_number=False, error=bound)
@@ -946,9 +950,7 @@ class TestedRows(RowLowering, TestedReals):
             return replace(found, error=replace(found.error, exactly=exactly))
         zero, doubt = m.number(0.0), either(x.doubt, y.doubt)
         if x.least < SMALLEST_DIVIDEND:  # what is left of smaller ones may underflow
-            size = m.abs_(a.high)
-            is_small = both(m.less_(zero, size), m.less_(size, m.number(SMALLEST_DIVIDEND)))
-            doubt = either(doubt, is_small)
+            doubt = either(doubt, self._is_tiny(a.high))
         high = m.div_(a.high, b.high)
         rest, lost = m.two_sum(m.fma_(m.neg_(high), b.high, a.high), m.low_part(a))
         low = m.div_(rest, b.high)
@@ -962,6 +964,11 @@ class TestedRows(RowLowering, TestedReals):
         high, low = m.two_sum(high, m.select_(m.is_finite_(high), low, m.number(0.0)))
         error = Bound(0.0, 0.0, absolute, doubt, None, 0.0, x.largest, exactly=exactly, beyond=found.error.beyond)
         return DoubleWord(high, low, interval=a.interval, low_is_number=False, error=error)
+
+    def _is_tiny(self, word: Expression) -> Expression:
+        """Whether a word is not zero, and what is left of its quotient may underflow."""
+        m, size = self.m, self.m.abs_(word)
+        return both(m.less_(m.number(0.0), size), m.less_(size, m.number(SMALLEST_DIVIDEND)))
 
     def _above_threshold(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         """A difference that is exact where the words have room for it, as of ties."""
