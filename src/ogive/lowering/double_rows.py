@@ -32,6 +32,9 @@ from ogive.lowering.tested_rows import ROOM, ROOM_OF_ROUGH, TestedRows, sums_of
 
 __all__ = ["DoubleRows", "without_factors"]
 
+#: Operations whose results keep powers of two as their operands do.
+PRODUCTS = frozenset({ops.NEGATE, ops.MULTIPLY, ops.DIVIDE})
+
 #: Between these magnitudes lie the numbers of moderate rows that range is asked of.
 MODERATE = 2.0**-300, 2.0**300
 
@@ -165,6 +168,8 @@ class DoubleRows(TestedRows):
         """Those of which no sum and no largest magnitude is asked."""
         self.summed: set[Expression] = set()
         """The exponentials that are summed and needed again."""
+        self.added: set[Expression] = set()
+        """The nodes that are operands of others than products and quotients."""
         self.long = Bounded(CORRECTED)
         self.moderate: frozenset[Expression] = frozenset()
         """The operands that are reduced in the first level."""
@@ -172,6 +177,7 @@ class DoubleRows(TestedRows):
     # ---- stages
 
     def reduce(self, roots: Sequence[Expression], first_scratch: int) -> tuple[Stage, ...]:
+        self.added = {a for n in walk(*roots) if n.operation not in PRODUCTS for a in n.operands}
         if not self.m.is_own:
             return super().reduce(roots, first_scratch)
         nodes = list(walk(*roots, *self.required))
@@ -254,21 +260,26 @@ class DoubleRows(TestedRows):
                 return self._of_scaled(root, *numbers)
         if not self.m.is_own and root.operation in (ops.MULTIPLY, ops.DIVIDE):
             numbers = [self.number(operand) for operand in root.operands]
-            factors = [self._factor(number, is_result=self._is_result(root)) for number in numbers]
+            is_kept = self._is_result(root) or any(number.exponent is not None for number in numbers)
+            factors = [self._factor(number, is_kept=is_kept) for number in numbers]
             if any(factor is not number for factor, number in zip(factors, numbers, strict=True)):
                 return (self.m.multiply if root.operation is ops.MULTIPLY else self.m.divide)(*factors)
         return super()._number(root)
 
-    def _factor(self, number: DoubleWord, *, is_result: bool) -> DoubleWord:
-        """A factor whose mantissa does not overflow in a product: silu of -1e200 has that number beside a small power of two."""
+    def _factor(self, number: DoubleWord, *, is_kept: bool) -> DoubleWord:
+        """A factor whose mantissa neither overflows nor underflows in a product: silu of -1e200 has that number beside a small power
+        of two. ``is_kept``: whether a power of two is kept beside the product.
+        """
         m = self.m
         if number.exponent is not None:
             return number if m.is_bounded(number.mantissa) else m.with_exponent(number)
-        return m.with_moderate_size(number) if is_result else number
+        return m.with_moderate_size(number) if is_kept else number
 
     def _is_result(self, root: Expression) -> bool:
-        """Whether this is a result of elements and an operand of nothing: there powers of two are kept apart, as its type has room."""
-        return root not in self.used and not self._is_of_row(root)
+        """Whether this is a result of elements or a factor of one, and an operand of nothing else: there powers of two are kept apart, as
+        its type has room.
+        """
+        return root not in self.added and not self._is_of_row(root)
 
     def _of_scaled(self, root: Expression, *numbers: DoubleWord) -> DoubleWord:
         """A sum, or the logarithm of 1 and a number, of which one has a power of two beside it: that stays where nothing is added."""

@@ -398,6 +398,12 @@ class Bounded(Totals):
                 static += self.lost
             else:
                 absolute = self._sum_of(absolute, self.number(self.lost))
+            if (
+                self.of_doubles and result.exponent is None and self._frame_least(b) < 1
+            ):  # the loss of the rest is divided
+                dividend, divisor = self._magnitude(a), self._magnitude(b)
+                is_tiny = both(self.less_(self.number(0.0), dividend), self.less_(dividend, self.number(self.small)))
+                doubt = either(doubt, both(is_tiny, self.less_(divisor, self.number(1.0))))
         keeps_sign, exactly = self._both_keep_signs(a, b), self._exactly_divided(result, a, b)
         if divides_by_power and in_range:
             exactly = self.are_exact(a)
