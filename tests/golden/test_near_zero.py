@@ -96,3 +96,13 @@ def test_a_fraction_of_too_many_bits_is_left_alone():
     """The distance of exp2(x) from 1 is apart from it; in a series of logit, from a fraction of 20,000 bits."""
     op = ogive.operator(lambda x: ogive.logit(abs(f.exp2(x))))
     assert op(np.array([0.0, -0.0, -1.0])).tolist() == [np.inf, np.inf, 0.0]
+
+
+@pytest.mark.parametrize("function", [f.erfinv, f.expm1])
+def test_there_is_none_of_coefficients_beyond_words(function):
+    """The coefficient of a square is 10**600, which no float64 is; results of it are numbers."""
+    op, double = ogive.operator(lambda x: (function(x) * 1e300) * (function(x) * 1e300)), ELEMENT_TYPES["float64"]
+    (root,) = op.formula(for_doubles=True)
+    assert leading_of(root, {}, (double, double)) is None
+    x = np.array([1e-300, -3e-301, 1e-310, 5e-324])
+    assert op(x).tolist() == [right_result(root, [v], {}, double)[0] for v in x.tolist()]
