@@ -263,7 +263,7 @@ def row_chain(*, keeps: bool = False) -> Program:
 
     ends = {
         "later": (Level(lambda: repair, has_mask=True),),
-        "decide_row": DecideRow(decide, False),
+        "decide_row": DecideRow(decide, 1),
         "is_tested": True,
     }
     retry = Program((SINGLE,), (SINGLE,), (again,), (stage,), undecided=still, **ends)

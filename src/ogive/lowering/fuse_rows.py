@@ -18,6 +18,7 @@ from ogive.lowering.cost import cost
 from ogive.lowering.fuse import later_of_steps
 from ogive.lowering.numerics.truths import either
 from ogive.lowering.program import MASK, DecideRow, Number, Program, Reduction, Stage
+from ogive.lowering.row_numbers import MOST_OF_SINGLE
 
 __all__ = ["fuse_rows"]
 
@@ -57,8 +58,17 @@ def fuse_rows(
                 lambda: _repair(inputs, row_inputs, steps, outputs, of_row=made.marks_rows),
             ),
         )
-    overflows = any(program.decide_row.overflows for program, _ in steps if program.decide_row is not None)
-    return replace(made, decide_row=DecideRow(partial(_decide, steps, outputs), overflows))
+    decide = partial(_decide, steps, outputs)
+    deciders = [(program.decide_row, operands) for program, operands in steps if program.decide_row is not None]
+    if len(steps) == len(deciders) == 1:
+        ((of_step, operands),) = deciders
+        factors = frozenset(operands[place] for place in of_step.factors)
+        return replace(made, decide_row=DecideRow(decide, of_step.reach, factors, of_step.reach_of_factors))
+    # A step may make numbers of any size of moderate operands.
+    reach = min((decider.reach for decider, _ in deciders), default=0)
+    makes_others = any(decider.factors for decider, _ in deciders) or any(t.name == "float64" for t in inputs)
+    reach = 0 if makes_others or reach < MOST_OF_SINGLE else reach
+    return replace(made, decide_row=DecideRow(decide, reach))
 
 
 def _repair(

@@ -7,12 +7,15 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from ogive.common.dtypes import ELEMENT_TYPES, ElementType
 from ogive.graph import operations as ops
 from ogive.graph.expression import STORAGE, Expression, Format, node, python, rewritten, varying, walk
 
 __all__ = [
     "MASK",
+    "SUBNORMAL_BITS",
     "Level",
     "Number",
     "Program",
@@ -23,6 +26,9 @@ __all__ = [
     "substituted",
 ]
 
+
+#: So many more powers of two are below 1 than above it among the magnitudes of float32.
+SUBNORMAL_BITS = 21
 
 #: The element type of a repair's last result: 1 where it could not decide.
 MASK = ELEMENT_TYPES["uint8"]
@@ -35,14 +41,27 @@ class DecideRow:
     """Function that computes the results of one row with as many bits as they take."""
 
     decide: Callable[[Sequence[Sequence[Number]], Sequence[float], Sequence[int] | None], tuple[Sequence[Number], ...]]
-    overflows: bool
-    """Whether finite operands make infinities on the way: of exp(x) beside an infinity of x another result is NaN then."""
+    reach: int
+    """The exponent of two up to which finite operands make no infinities on the way; 0 for none, as by exp(x)."""
+    factors: frozenset[int] = frozenset()
+    """The operands whose infinities may be multiplied by what underflows."""
+    reach_of_factors: int = 0
+    """The exponent of two up to which nothing of that underflows."""
 
     def __call__(
         self, rows: Sequence[Sequence[Number]], parameters: Sequence[float], wanted: Sequence[int] | None = None, /
     ) -> tuple[Sequence[Number], ...]:
         """The results for a row of each operand: those at the ``wanted`` positions, all by default."""
         return self.decide(rows, parameters, wanted)
+
+    def keeps_infinities(self, rows: Sequence[np.ndarray], parameters: Sequence[float]) -> bool:
+        """Whether infinities and NaN of results are those of IEEE 754's arithmetic, as nothing overflows or underflows on the way."""
+        has_factor = any(bool(np.isinf(rows[place]).any()) for place in self.factors)
+        reach = min(self.reach, self.reach_of_factors) if has_factor else self.reach
+        sizes = np.abs(np.concatenate([*rows, parameters]))
+        exponents = np.frexp(sizes[np.isfinite(sizes) & (sizes > 0)])[1]
+        has_room = (-self.reach - SUBNORMAL_BITS <= exponents) & (exponents <= reach)
+        return reach > 0 and bool(has_room.all())
 
 
 class Summation(Enum):

@@ -19,11 +19,12 @@ elements near enough to have an exponential other than zero (Sterbenz).
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import cast
 
 from ogive.graph import operations as ops
-from ogive.graph.elementary_functions import COSH, EXP, EXP2, EXPM1, LOG, LOG2, LOG10, POWER, SINH
+from ogive.graph.elementary_functions import COSH, EXP, EXP2, EXPM1, LOG, LOG1P, LOG2, LOG10, POWER, SINH
 from ogive.graph.expression import (
     COMPARISONS,
     EXTREMES,
@@ -44,24 +45,27 @@ from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS
 from ogive.lowering.numerics.elementary.exponential.exp import EXACT_LOG_2, LOG2_E, minus_log_2, whole_part
 from ogive.lowering.numerics.interval import Interval
-from ogive.lowering.program import Reduction
+from ogive.lowering.program import SUBNORMAL_BITS, Reduction
 
 __all__ = [
     "CHOICES",
     "EXPONENTIALS",
     "LENGTH",
+    "MOST_OF_SINGLE",
+    "NEAR_ONE",
     "OPEN_TRUTH",
     "SUM_OF_EXPONENTIALS",
     "below_largest",
     "beside_largest",
     "exponential",
+    "factors_of_exponentials",
     "first_position",
     "from_largest",
     "kept_of_largest",
     "multiple",
     "multiple_beside_extreme",
-    "overflows",
     "product_of_row",
+    "reach_of_operands",
     "reduced_operands",
     "reductions_by_stage",
     "replaced",
@@ -89,6 +93,18 @@ SUM_OF_EXPONENTIALS = Interval(0.5, 2.0**62)
 
 #: The functions that make infinities of finite numbers: of any size, or of what has underflowed.
 GROWING = frozenset({EXP, EXP2, EXPM1, SINH, COSH, POWER, LOG, LOG2, LOG10})
+
+#: The exponents of what float64 holds, and of the lengths of rows.
+LARGEST_EXPONENT, EXPONENT_OF_LENGTH = 1020, 32.0
+
+#: Formulas that make infinities of smaller numbers do so of float32's.
+MOST_OF_SINGLE = 112
+
+#: Logarithms, of which that of what is rounded to 1 is zero.
+LOGARITHMS = frozenset({LOG, LOG1P, LOG2, LOG10})
+
+#: Elements with smaller exponents are nearer to the largest one than by 36, whose exponential is beside 1; and by 700.
+NEAR_ONE, NEAR_SMALLEST = 4, 8
 
 #: Operations that leave exact numbers exact: they are only compared and chosen.
 CHOICES = frozenset(
@@ -190,22 +206,84 @@ def row_exponential(root: Expression) -> tuple[Expression, Expression] | None:
     return below_largest(root.operands[0]) if root.operation == EXP else None
 
 
-def overflows(roots: Sequence[Expression]) -> bool:
-    """Whether formulas make infinities of finite elements, by numbers that float64 does not hold."""
-    return any(
+def reach_of_operands(roots: Sequence[Expression]) -> int:
+    """The exponent of two up to which finite operands, tiny ones apart, make no infinity on the way in float64; 0 where functions
+    grow, and by quotients by elements.
+    """
+    nodes = tuple(walk(*roots))
+    if any(
         (n.operation in GROWING and row_exponential(n) is None)
         or (
             n.operation is ops.DIVIDE
             and any(leaf.operation is ops.INPUT for leaf in walk(n.operands[1], operands=within_row))
         )
-        for n in walk(*roots)
-    )
+        for n in nodes
+    ):
+        return 0
+    return bisect_left(range(LARGEST_EXPONENT), True, key=lambda reach: _overflows(nodes, reach + 1))
+
+
+def _overflows(nodes: Sequence[Expression], reach: int) -> bool:
+    """Whether a number may be infinite: by the exponents between which lie those that are not zero, but for sums that cancel."""
+    found: dict[Expression, tuple[float, float]] = {}
+    for n in nodes:
+        of = [found[a] for a in n.operands] or [(0.0, 0.0)]
+        low, high = min(low for low, _ in of), max(high for _, high in of)
+        if n.operation in (ops.INPUT, ops.PARAMETER):
+            low, high = -reach - SUBNORMAL_BITS, reach
+        elif n.operation is ops.CONSTANT and n.attribute and math.isfinite(n.attribute):
+            low = high = math.log2(abs(n.attribute))
+        elif n.format is Format.TRUTH or row_exponential(n) is not None or _is_scale(n):
+            low, high = 0.0, 0.0
+        elif n.operation is ops.MULTIPLY:
+            low, high = sum(low for low, _ in of), sum(high for _, high in of)
+        elif n.operation is ops.DIVIDE:
+            is_mean = n.operands[0].operation is ops.ROW_SUM and n.operands[1].operation is ops.ROW_COUNT
+            low, high = of[0][0] - of[1][1], of[0][1] - (EXPONENT_OF_LENGTH if is_mean else of[1][0])
+        elif n.operation is ops.SQUARE_ROOT:
+            low, high = low / 2, high / 2
+        elif n.operation is ops.ROW_COUNT:
+            low, high = 0.0, EXPONENT_OF_LENGTH
+        elif n.operation in (ops.ADD, ops.SUBTRACT, ops.ROW_SUM):
+            high += EXPONENT_OF_LENGTH if n.operation is ops.ROW_SUM else 1.0
+        if high > LARGEST_EXPONENT:
+            return True
+        found[n] = low, high
+    return False
+
+
+def factors_of_exponentials(roots: Sequence[Expression]) -> tuple[frozenset[int], int]:
+    """The operands that multiply exponentials of distances from the largest element, or logarithms of their sums; and the exponent of
+    two up to which elements make none that float64 holds as zero. An infinity times that is NaN, and times what is tiny none.
+    """
+    found: set[int] = set()
+    has_logarithm = False
+    for n in walk(*roots):
+        if n.operation not in (ops.MULTIPLY, ops.DIVIDE):
+            continue
+        for factor, other in (n.operands, n.operands[::-1]):
+            nodes = [*walk(other)]
+            if any(row_exponential(part) is not None for part in nodes):
+                leaves = walk(factor, operands=lambda part: () if row_exponential(part) is not None else part.operands)
+                found |= {leaf.attribute for leaf in leaves if leaf.operation is ops.INPUT}
+                has_logarithm = has_logarithm or any(part.operation in LOGARITHMS for part in nodes)
+    return frozenset(found), NEAR_ONE if has_logarithm else NEAR_SMALLEST
+
+
+def _is_scale(n: Expression) -> bool:
+    """Whether this is a constant by which a formula scales its rows, of any size: nothing overflows by it."""
+    return n.operation is ops.SELECT and all(a.operation is ops.CONSTANT and a.attribute for a in n.operands[1:])
+
+
+def _has_elements(root: Expression) -> bool:
+    return any(leaf.operation is ops.INPUT for leaf in walk(root, operands=within_row))
 
 
 def reduced_operands(roots: Sequence[Expression]) -> frozenset[int]:
     """The operands that numbers of the row are made of."""
-    numbers = (n for n in walk(*roots) if n.operation in ROW_NUMBERS)
-    return frozenset(n.attribute for n in walk(*numbers) if n.operation == ops.INPUT)
+    numbers = (n for n in walk(*roots) if n.operation in REDUCTIONS)
+    of_numbers = walk(*numbers, operands=lambda n: () if n.operation is ops.ROW_COUNT else n.operands)
+    return frozenset(n.attribute for n in of_numbers if n.operation == ops.INPUT)
 
 
 def summed_exponential(root: Expression) -> tuple[Expression, Expression] | None:

@@ -44,14 +44,17 @@ from ogive.lowering.program import Reduction, Stage, Summation, stored_operand
 from ogive.lowering.row_lowering import RowLowering
 from ogive.lowering.row_numbers import (
     LENGTH,
+    MOST_OF_SINGLE,
+    NEAR_ONE,
     OPEN_TRUTH,
     SUM_OF_EXPONENTIALS,
     exponential,
+    factors_of_exponentials,
     first_position,
     multiple,
     multiple_beside_extreme,
-    overflows,
     product_of_row,
+    reach_of_operands,
     reduced_operands,
     row_exponential,
     square_around_mean,
@@ -143,12 +146,12 @@ class TestedRows(RowLowering, TestedReals):
     """Reals over rows in float64, plain or with corrections, whose results come with a rounding test."""
 
     follows_signs = False
+    #: Whether enclosures are asked in rows that have an infinity, too.
+    decides_infinities = False
     #: Numbers with larger exponents are infinite or zero in the results' types, of products that are results.
     beyond_range = 300.0
     #: Whether such products keep their powers of two apart.
     keeps_powers = False
-    #: Whether enclosures are asked in rows that have an infinity, too.
-    decides_infinities = False
 
     def __init__(
         self, arithmetic: Bounded, inputs: tuple[ElementType, ...], parameters: Format, *, reduces: bool = False
@@ -184,7 +187,9 @@ class TestedRows(RowLowering, TestedReals):
 
     def reduce(self, roots: Sequence[Expression], first_scratch: int) -> tuple[Stage, ...]:
         self.used = {operand for current in walk(*roots) for operand in current.operands}
-        self.decides_infinities = self.decides_infinities or overflows(roots)
+        factors, near = factors_of_exponentials(roots)
+        makes_others = reach_of_operands(roots) < MOST_OF_SINGLE or (bool(factors) and near == NEAR_ONE)
+        self.decides_infinities = self.decides_infinities or makes_others
         self.reduced = reduced_operands(roots)
         return super().reduce(roots, first_scratch)
 

@@ -254,7 +254,7 @@ class RowDecider:
     common, their elements are decided.
 
     Rows without elements keep the repair's results; rows with NaN those that are NaN; rows with an infinity those that are not
-    finite, unless what is finite overflows on the way (`DecideRow.overflows`).
+    finite, unless what is finite overflows on the way (`DecideRow.reach`).
     """
 
     def __init__(
@@ -289,7 +289,8 @@ class RowDecider:
         ]
         is_wanted = np.frombuffer(mask, np.uint8) != 0
         keeps_nan = any(np.isnan(row).any() for row in rows_of_floats)
-        keeps_infinities = any(np.isinf(row).any() for row in rows_of_floats) and not decide.overflows
+        has_infinities = any(np.isinf(row).any() for row in rows_of_floats)
+        keeps_infinities = has_infinities and decide.keeps_infinities(rows_of_floats, parameters)
         for data, kind in zip(outputs, self.outputs, strict=True):
             if kind.is_float and (keeps_nan or keeps_infinities):  # those are IEEE arithmetic's
                 real = np.frombuffer(data, kind.numpy).astype(np.float64)

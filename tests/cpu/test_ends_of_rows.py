@@ -1,0 +1,117 @@
+"""Rows of zeros of both signs, of the smallest and the largest numbers, and of infinities, beside enclosures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ml_dtypes  # noqa: F401  (registers bfloat16)
+import numpy as np
+import pytest
+
+import ogive
+from ogive import formula as f
+from ogive.common.dtypes import element_type
+from ogive.enclosures.row_enclosure import right_rows
+
+INF, MOST, TINY, LEAST = math.inf, 1.7976931348623157e308, 5e-324, 2.2250738585072014e-308
+
+
+def differing(op: Any, kind: str, rows: Sequence[Sequence[float]]) -> list[str]:
+    """The results that are no right ones, of a formula over a row of each operand."""
+    element = element_type(kind)
+    (root,) = op.computation(next(s for s in op.signatures if set(s.inputs) == {element})).roots
+    arrays = [np.array(row).astype(element.numpy) for row in rows]
+    with np.errstate(all="ignore"):
+        found = np.atleast_1d(op(*arrays)).astype(np.float64).tolist()
+    parameters = {p.name: float(np.float32(p.default)) for p in op.numeric_parameters}
+    parameters |= {p.name: p.default for p in op.numeric_parameters if kind == "float64"}
+    right = right_rows(root, [array.astype(np.float64).tolist() for array in arrays], parameters, element)
+    listed = []
+    for got, wanted in zip(found, map(float, right[: len(found)]), strict=True):
+        same = got == wanted and math.copysign(1, got) == math.copysign(1, wanted)
+        if not (same or (math.isnan(got) and math.isnan(wanted))):
+            listed.append(f"{got}, not {wanted}")
+    return listed
+
+
+def own(formula: Callable[..., Any], *, reduces: bool = False) -> Any:
+    return ogive.row_operator(formula, reduces=reduces)
+
+
+def _logarithms_times(x: Any, y: Any) -> Any:
+    return f.row_sum(ogive.log_softmax(x) * y)
+
+
+def _negative_root_mean_square(x: Any, scale: Any) -> Any:
+    return -ogive.rms_normalization(x, scale)
+
+
+#: Name -> an operator, and rows of its operands, of which some results were wrong.
+OF_DOUBLES: dict[str, tuple[Any, list[list[list[float]]]]] = {
+    "thresholds half of the smallest number apart": (
+        ogive.sparsemax,
+        [[[-TINY, -1.0]], [[1.0, 3 * TINY]], [[TINY, 1.0]], [[TINY, 1.0, TINY]], [[-TINY, TINY, 0.0, TINY, 1.0]]],
+    ),
+    "the same, negated": (own(lambda x: -ogive.sparsemax(x)), [[[TINY, TINY, -2.0, 1.0, -0.0]], [[TINY, 1.0, TINY]]]),
+    "cubes that overflow beside an infinity": (
+        own(lambda x: f.row_sum(x * x * x), reduces=True),
+        [[[-INF, 2.5, 1e230, 1.0]], [[INF, -1e200]], [[-1e200, -INF, 1e200]]],
+    ),
+    "squares that overflow beside an infinity": (
+        own(lambda x: x * x - f.row_max(x * x)),
+        [[[-INF, 1e200, -1e200]], [[-1e200, -INF, 1.0, INF]]],
+    ),
+    "softmax of cubes": (own(lambda x: ogive.softmax(x * x * x)), [[[-INF, 2.5, 1e200]], [[-INF, 1.0, 1e200, 1e230]]]),
+    "infinite targets": (
+        ogive.cross_entropy,
+        [[[MOST, -INF, -MOST, -INF], [-0.0, 0.0, 3.0, -2.0]], [[0.0, 1e-162, -1e-162], [1e154, MOST, -INF]]],
+    ),
+    "large targets of both signs": (
+        ogive.cross_entropy,
+        [[[7.4, -14.7, -45.6, -33.0, -22.9], [0.0, 0.0, 0.0, MOST, -MOST]], [[-0.0, -TINY, 0.0], [-INF, MOST, 0.0]]],
+    ),
+    "large weights of logarithms": (
+        own(_logarithms_times, reduces=True),
+        [[[-40.0, -30.0, -2.0], [1.7e308, -1.7e308, 0.0]], [[-40.0, -30.0, -2.0], [1.7e308, -INF, 0.0]]],
+    ),
+    "quotients of subnormal numbers by large scales": (
+        own(_negative_root_mean_square),
+        [[[-LEAST, -LEAST], [-MOST, -1.0]], [[TINY, -TINY], [1e308, -1.0]], [[TINY, -TINY], [-0.0, 1e-30]]],
+    ),
+    "thirds of them": (
+        own(lambda x, scale: ogive.rms_normalization(x, scale) / 3),
+        [[[0.0, LEAST], [MOST, MOST]], [[0.5, 3.0], [-INF, -MOST]]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_DOUBLES)
+def test_rows_of_doubles(name: str) -> None:
+    op, cases = OF_DOUBLES[name]
+    assert [wrong for rows in cases for wrong in differing(op, "float64", rows)] == []
+
+
+@pytest.mark.parametrize("kind", ["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ([-3e38, 1.0, 1.0, 3e19, 1.0], [-0.0, 0.0, -0.0, INF, -2.5]),
+        ([-INF, 1.0, 3e38], [-0.0, -0.0, 3e-23]),
+        ([3e38, -INF, 0.0, 0.0], [-INF, 0.0, -0.0, 1.0]),
+    ],
+)
+def test_infinite_targets_of_logarithms_next_to_zero(kind: str, rows: Sequence[Sequence[float]]) -> None:
+    assert differing(ogive.cross_entropy, kind, rows) == []
+
+
+def test_products_of_nine_floats_beside_an_infinity() -> None:
+    op = own(lambda x: f.row_sum(x * x * x * x * x * x * x * x * x), reduces=True)
+    assert differing(op, "float32", [[-INF, 3e38, 1.0]]) + differing(op, "float32", [[INF, -3e38, 1.0]]) == []
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_an_operand_that_is_only_counted_makes_no_infinities(kind: str) -> None:
+    op = own(lambda x, y: f.row_sum(x * 0.1) / f.row_count(y) + y * 0)
+    assert differing(op, kind, [[1.0, 2.0, 3.5], [0.0, -0.0, INF]]) == []
