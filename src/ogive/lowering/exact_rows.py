@@ -35,7 +35,7 @@ from ogive.lowering.numerics.truths import both, either, nowhere
 from ogive.lowering.program import MASK, DecideRow, Level, Number, Program
 from ogive.lowering.row_extremes import with_signs_of_extremes
 from ogive.lowering.row_lowering import has_room
-from ogive.lowering.row_numbers import CHOICES, LENGTH, factors_of_exponentials, reach_of_operands
+from ogive.lowering.row_numbers import CHOICES, LENGTH, reach_of_operands
 from ogive.lowering.tested import SLACK_OF_RUNNING, agree, differ
 from ogive.lowering.tested_rows import TestedRows, UnboundedError
 
@@ -287,4 +287,4 @@ def row_decider(
         found = (right_rows(root, rows, named, output, wanted) for root, output in zip(roots, outputs, strict=True))
         return tuple(row[:1] if reduces else row for row in found)
 
-    return DecideRow(decide, reach_of_operands(roots), *factors_of_exponentials(roots))
+    return DecideRow(decide, reach_of_operands(roots))

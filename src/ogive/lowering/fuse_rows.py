@@ -59,14 +59,12 @@ def fuse_rows(
             ),
         )
     decide = partial(_decide, steps, outputs)
-    deciders = [(program.decide_row, operands) for program, operands in steps if program.decide_row is not None]
+    deciders = [program.decide_row for program, _ in steps if program.decide_row is not None]
     if len(steps) == len(deciders) == 1:
-        ((of_step, operands),) = deciders
-        factors = frozenset(operands[place] for place in of_step.factors)
-        return replace(made, decide_row=DecideRow(decide, of_step.reach, factors, of_step.reach_of_factors))
+        return replace(made, decide_row=DecideRow(decide, deciders[0].reach))
     # A step may make numbers of any size of moderate operands.
-    reach = min((decider.reach for decider, _ in deciders), default=0)
-    makes_others = any(decider.factors for decider, _ in deciders) or any(t.name == "float64" for t in inputs)
+    reach = min((decider.reach for decider in deciders), default=0)
+    makes_others = any(t.name == "float64" for t in inputs)
     reach = 0 if makes_others or reach < MOST_OF_SINGLE else reach
     return replace(made, decide_row=DecideRow(decide, reach))
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from ogive.graph import operations as ops
-from ogive.graph.elementary_functions import COSH, EXP, EXP2, EXPM1, LOG, LOG1P, LOG2, LOG10, POWER, SINH
+from ogive.graph.elementary_functions import COSH, EXP, EXP2, EXPM1, LOG, LOG2, LOG10, POWER, SINH
 from ogive.graph.expression import (
     COMPARISONS,
     EXTREMES,
@@ -52,13 +52,11 @@ __all__ = [
     "EXPONENTIALS",
     "LENGTH",
     "MOST_OF_SINGLE",
-    "NEAR_ONE",
     "OPEN_TRUTH",
     "SUM_OF_EXPONENTIALS",
     "below_largest",
     "beside_largest",
     "exponential",
-    "factors_of_exponentials",
     "first_position",
     "from_largest",
     "kept_of_largest",
@@ -99,12 +97,6 @@ LARGEST_EXPONENT, EXPONENT_OF_LENGTH = 1020, 32.0
 
 #: Formulas that make infinities of smaller numbers do so of float32's.
 MOST_OF_SINGLE = 112
-
-#: Logarithms, of which that of what is rounded to 1 is zero.
-LOGARITHMS = frozenset({LOG, LOG1P, LOG2, LOG10})
-
-#: Elements with smaller exponents are nearer to the largest one than by 36, whose exponential is beside 1; and by 700.
-NEAR_ONE, NEAR_SMALLEST = 4, 8
 
 #: Operations that leave exact numbers exact: they are only compared and chosen.
 CHOICES = frozenset(
@@ -252,31 +244,9 @@ def _overflows(nodes: Sequence[Expression], reach: int) -> bool:
     return False
 
 
-def factors_of_exponentials(roots: Sequence[Expression]) -> tuple[frozenset[int], int]:
-    """The operands that multiply exponentials of distances from the largest element, or logarithms of their sums; and the exponent of
-    two up to which elements make none that float64 holds as zero. An infinity times that is NaN, and times what is tiny none.
-    """
-    found: set[int] = set()
-    has_logarithm = False
-    for n in walk(*roots):
-        if n.operation not in (ops.MULTIPLY, ops.DIVIDE):
-            continue
-        for factor, other in (n.operands, n.operands[::-1]):
-            nodes = [*walk(other)]
-            if any(row_exponential(part) is not None for part in nodes):
-                leaves = walk(factor, operands=lambda part: () if row_exponential(part) is not None else part.operands)
-                found |= {leaf.attribute for leaf in leaves if leaf.operation is ops.INPUT}
-                has_logarithm = has_logarithm or any(part.operation in LOGARITHMS for part in nodes)
-    return frozenset(found), NEAR_ONE if has_logarithm else NEAR_SMALLEST
-
-
 def _is_scale(n: Expression) -> bool:
     """Whether this is a constant by which a formula scales its rows, of any size: nothing overflows by it."""
     return n.operation is ops.SELECT and all(a.operation is ops.CONSTANT and a.attribute for a in n.operands[1:])
-
-
-def _has_elements(root: Expression) -> bool:
-    return any(leaf.operation is ops.INPUT for leaf in walk(root, operands=within_row))
 
 
 def reduced_operands(roots: Sequence[Expression]) -> frozenset[int]:

@@ -45,11 +45,9 @@ from ogive.lowering.row_lowering import RowLowering
 from ogive.lowering.row_numbers import (
     LENGTH,
     MOST_OF_SINGLE,
-    NEAR_ONE,
     OPEN_TRUTH,
     SUM_OF_EXPONENTIALS,
     exponential,
-    factors_of_exponentials,
     first_position,
     multiple,
     multiple_beside_extreme,
@@ -187,9 +185,7 @@ class TestedRows(RowLowering, TestedReals):
 
     def reduce(self, roots: Sequence[Expression], first_scratch: int) -> tuple[Stage, ...]:
         self.used = {operand for current in walk(*roots) for operand in current.operands}
-        factors, near = factors_of_exponentials(roots)
-        makes_others = reach_of_operands(roots) < MOST_OF_SINGLE or (bool(factors) and near == NEAR_ONE)
-        self.decides_infinities = self.decides_infinities or makes_others
+        self.decides_infinities = self.decides_infinities or reach_of_operands(roots) < MOST_OF_SINGLE
         self.reduced = reduced_operands(roots)
         return super().reduce(roots, first_scratch)
 
