@@ -59,9 +59,6 @@ LEAST_RADICAND, LEAST_ROOT = 2.0**-96, 2.0**-48
 #: A number this large has its low word without underflow.
 NOT_TINY = 2.0**-80
 
-#: The bits that no number below 2**-125 has.
-ALL_BUT_TINY = 0x7F000000
-
 #: No larger share of results may be undecided: of numbers that lie anywhere, a bound leaves its double in units of 2**-24,
 #: divided by log(2) / 2. With few powers in a table more are, and a table of 32 takes several instructions then.
 LARGEST_SHARE = 0.02
@@ -137,8 +134,7 @@ class FloatFloat:
     """How much larger its low word was made, relative to the leading part: a number that is no smaller than the exact one
     needs no second end."""
     other_end: Expression | None = None
-    """The low word at the other end of the interval that the number lies in; then ``low`` is that of one end, and the leading
-    factor says by its size where underflow may show."""
+    """The low word at the other end of the interval that the number lies in; then ``low`` is that of one end."""
     interval: Interval = EVERYTHING
     """The interval of the number, before its turn."""
     is_nonzero: bool = False
@@ -714,12 +710,7 @@ class FloatFloatArithmetic(Machine, Checked):
         if a.other_end is not None:
             if a.factor is None:
                 return self.add_(a.high, a.other_end), self.add_(a.high, low_of(a))
-            # Where the factor is tiny its product lacks bits. Zeros are themselves, with their sign.
-            bits = node(ops.BITCAST, (a.high,), None, Format.U32)
-            exponent = node(ops.AND, (bits, unsigned(ALL_BUT_TINY)), None, Format.U32)
-            is_tiny = node(ops.EQUAL, (exponent, unsigned(0)), None, Format.BIT)
-            other = self.fma_(a.high, a.factor, a.other_end)
-            return self.select_(is_tiny, a.high, other), self.fma_(a.high, a.factor, low_of(a))
+            return self.fma_(a.high, a.factor, a.other_end), self.fma_(a.high, a.factor, low_of(a))
         relative = (a.relative + 3 * U * a.share) * SLACK
         beside = a.around.times if a.around is not None else None
         if beside is not None and beside.operation is ops.CONSTANT:
@@ -781,6 +772,13 @@ class FloatFloatArithmetic(Machine, Checked):
         limit = self.whole(most >> power)
         size = node(ops.SELECT, (node(ops.LESS, (size, limit), None, Format.BIT), size, limit), None, self.integer)
         return self.from_bits_(self.shift_left_(size, power) if power else size)  # subnormal numbers are their bits
+
+    def lost_beside(self, a: Expression) -> Expression:
+        """The smaller of LOST and a number, as unsigned integers: zero beside 0, and LOST beside negative numbers."""
+        bits, most = (node(ops.BITCAST, (n,), None, Format.U32) for n in (a, self.number(LOST)))
+        return self.from_bits_(
+            node(ops.SELECT, (node(ops.LESS, (bits, most), None, Format.BIT), bits, most), None, Format.U32)
+        )
 
     def leading(self, a: FloatFloat) -> Expression:
         """The leading part, rounded."""

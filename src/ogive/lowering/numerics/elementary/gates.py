@@ -87,9 +87,9 @@ def slope_of_gate(table: Piecewise, m: FloatFloatArithmetic, x: FloatFloat) -> F
     return replace(below, high=high, low=low, around=around, interval=Interval(-0.25, 1.25), is_nonzero=True)
 
 
-#: Ramps are taken on the grid that float32 has from here on; and the error of what that lacks: of a difference, two products
-#: and a constant, each U, and more.
-BESIDE_RAMP, ERROR_OF_RAMP = Fraction(2), 8 * Fraction(U)
+#: Ramps are taken on the grid that float32 has from here on. The share by which the low word is made smaller than it is: more than four
+#: roundings, and less than half of that grid, which the ends of the ramp lie on all the same.
+BESIDE_RAMP, ERROR_OF_RAMP = Fraction(8), 6 * Fraction(U)
 
 
 class Ramp(NamedTuple):
@@ -110,7 +110,8 @@ def times_ramp(ramp: Ramp, m: FloatFloatArithmetic, x: FloatFloat) -> FloatFloat
 
         x ramp = x p + a (a - least - w p) / w
 
-    ``least + w p`` is exact. So the low word is wrong by a share of itself, and zero where the ramp lies on the grid.
+    ``least + w p`` is exact, and a less that is rounded once. So the low word is wrong by a share of itself, and zero where the
+    ramp lies on the grid. Beside zero it is positive, and what underflow takes is less than `lost_beside`.
     """
     if not x.is_single:
         raise NoFloatFloat("a ramp of a computed number")
@@ -118,11 +119,11 @@ def times_ramp(ramp: Ramp, m: FloatFloatArithmetic, x: FloatFloat) -> FloatFloat
     width = Fraction(most - least)
     leading = m.larger_(m.number(float(least)), x.high)
     a = m.smaller_(m.number(float(most)), leading)
-    slope, beside_zero = (m.number(m.rounded(n)) for n in (1 / width, BESIDE_RAMP - least / width))
-    on_grid = m.sub_(m.fma_(a, slope, beside_zero), m.number(BESIDE_RAMP))
+    share = m.mul_(a, m.number(m.rounded((1 - ERROR_OF_RAMP) / width)))
+    on_grid = m.sub_(m.add_(share, m.number(float(BESIDE_RAMP - least / width))), m.number(float(BESIDE_RAMP)))
     rest = m.add_(a, m.fma_(m.number(-width), on_grid, m.number(float(-least))))
-    product = m.mul_(a, rest)
-    low, other = (m.mul_(product, m.number(m.rounded((1 + n) / width))) for n in (-ERROR_OF_RAMP, ERROR_OF_RAMP))
+    low = m.mul_(share, rest)
+    other = m.fma_(low, m.number(float(1 + 2 * ERROR_OF_RAMP)), m.lost_beside(rest))
     return FloatFloat(leading, on_grid, low=low, other_end=other, where=x.where)
 
 
