@@ -8,6 +8,7 @@ import pytest
 import ogive
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
+pytest.importorskip("torch.fx.experimental.proxy_tensor")
 pytest.importorskip("ogive.torch")
 
 
@@ -50,6 +51,14 @@ def test_a_parameter_that_is_traced():
 
     x, alpha = torch.tensor([-1.0, 2.0]), torch.tensor(1.5)
     assert torch.equal(torch.fx.symbolic_trace(function)(x, alpha), function(x, alpha))
+
+
+def test_a_formula_without_a_name():
+    """torch writes the entry's name into the program's Python, where `torch.ops.ogive.lambda` is no expression."""
+    function = ogive.torch.wrap(ogive.operator(lambda x: -ogive.softsign(x)))
+    x = torch.tensor([-3.0, -0.0, 2.0])
+    program = torch.fx.experimental.proxy_tensor.make_fx(function)(x)
+    assert torch.equal(program(x), function(x))
 
 
 @pytest.mark.matrix(share=16, pool="slow")

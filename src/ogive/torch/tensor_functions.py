@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain, combinations
+from keyword import iskeyword
 from typing import Any, NoReturn, Self
 
 import torch
@@ -74,9 +75,9 @@ def wrap(operator: Any) -> TensorFunction:
 
 
 def _entry_name(operator: Operator, suffix: str = "") -> str:
-    """A name of torch's registry, which has letters, digits and underscores alone."""
+    """A name of torch's registry: letters, digits and underscores. torch.compile writes it into Python, so it is no keyword."""
     name = "".join(c if c.isascii() and c.isalnum() else "_" for c in operator.name).strip("_") or "operator"
-    name = f"operator_{name}" if name[0].isdigit() else name
+    name = f"operator_{name}" if name[0].isdigit() or iskeyword(name) else name
     name, number = name + suffix, 1
     is_ours = OPERATORS.get(operator.name) is operator
     unique = name
