@@ -1238,7 +1238,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "a value that nobody makes",
             'change(lambda m: m.graph.node[0].input.__setitem__(0, "z"))',
             "ModelError",
-            "Relu node that computes 'y' (opset 18): its input 'z' is not computed before it; allowed: inputs, initialisers and outputs of earlier nodes",
+            "Relu node that computes 'y' (opset 18): its input 'z' is not computed before it; allowed: inputs, initialisers and outputs of earlier nodes. Compute it by a node, or give it: nodes may come in any order, but in no circle",
         ),
         (
             "a value that is made twice",

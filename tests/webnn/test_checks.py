@@ -49,7 +49,7 @@ WRONG = {
     "b.sigmoid(i)": "sigmoid: input is int32; allowed: float32, float16. Use builder.cast(x, dataType)",
     "b.relu(t)": "relu: input is uint8; allowed: float32, float16, int64, int32, int8. Use builder.cast(x, dataType)",
     "b.elu(x, alpha='1')": "elu: alpha is '1'; allowed: a number",
-    "b.elu(h, alpha=1e6)": "elu: as a number of float16, alpha is inf; allowed: any finite number",
+    "b.elu(h, alpha=1e6)": "elu: alpha is 1000000.0; as a number of float16, alpha is inf; allowed: any finite number",
     "b.logicalNot(x)": "logicalNot: a is float32; allowed: uint8. Use builder.cast(x, dataType)",
     "b.isNaN(i)": "isNaN: a is int32; allowed: float32, float16. Use builder.cast(x, dataType)",
     "b.where(x, x, x)": "where: condition is float32; allowed: uint8. Use builder.cast(x, dataType)",
@@ -88,7 +88,7 @@ WRONG = {
     "b.batchNormalization(x, y, y)": "batchNormalization: mean has the shape [4]; allowed: [3]",
     "b.layerNormalization(x, scale=y)": "layerNormalization: scale has the shape [4]; allowed: [3]",
     "b.instanceNormalization(x)": "instanceNormalization: input has 2 axes; allowed: 4",
-    "b.build({})": "build: outputs is a dict; allowed: a dictionary of names and operands, not empty",
+    "b.build({})": "build: outputs is {}; allowed: a dictionary of names and operands, not empty",
     "b.build({'y': x})": "build: the output 'y' is an input; allowed: what an operator makes. Use builder.identity(x)",
     "b.build({'y': s})": "build: the output 'y' is a constant; allowed: what an operator makes. Use builder.identity(x)",
 }

@@ -75,7 +75,8 @@ class GraphDraft:
         if not name:
             return None
         if name not in scope.values:
-            raise ModelError(message(label, f"its input {name!r} is not computed before it", COMPUTED))
+            way_out = "Compute it by a node, or give it: nodes may come in any order, but in no circle"
+            raise ModelError(message(label, f"its input {name!r} is not computed before it", COMPUTED, way_out))
         value = scope.values[name]
         if value in self.unknown:
             raise NotChecked

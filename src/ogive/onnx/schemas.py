@@ -235,7 +235,8 @@ def output_types(schema: OpSchema, names: Sequence[str], bound: Mapping[str, str
     """The types of a node's outputs; None where they follow from something else than the inputs' types."""
     count = len(names)
     if not schema.min_output <= count <= schema.max_output:
-        allowed = f"{schema.min_output} to {schema.max_output}"
+        least, most = schema.min_output, schema.max_output
+        allowed = f"{least}" if least == most else f"{least} to {most}"
         raise ModelError(message(label, f"it has {count} outputs", allowed))
     found: list[str | None] = []
     for position in range(count):

@@ -593,7 +593,11 @@ class MLGraphBuilder:
         """
         self._check_state("build")
         if not isinstance(outputs, Mapping) or not outputs:
-            refuse("build", f"outputs is {described(outputs)}", "a dictionary of names and operands, not empty")
+            refuse(
+                "build",
+                f"outputs is {described(outputs) if outputs else repr(outputs)}",
+                "a dictionary of names and operands, not empty",
+            )
         for name, operand in outputs.items():
             if not isinstance(name, str) or not name:
                 refuse("build", f"an output is named {described(name)}", "text that is not empty")

@@ -85,7 +85,8 @@ def parameters_of(row: StandardRow, subject: str, options: Mapping[str, Any], ki
         checked = op.checked_parameters({**row.choices, **given})
     except ParameterError as error:
         reason = str(error).removeprefix(f"{op.name}: ")
-        refuse(subject, f"as a number of {kind}, {reason}")
+        name = reason.partition(" is ")[0]
+        refuse(subject, f"{name} is {described(options[name])}; as a number of {kind}, {reason}")
     return tuple(checked[parameter.name] for parameter in op.numeric_parameters)
 
 
