@@ -33,6 +33,31 @@ __all__ = ["FORMULA_DOORS", "GRAPH_DOORS", "FormulaDoor", "Graph", "formula_diff
 
 Arrays = Sequence[np.ndarray]
 
+
+def operands_of(leaves: int, kind: str, count: int, seed: int) -> list[np.ndarray]:
+    """Operands of `compositions`; every other element is a zero, a subnormal, one of the ends of the type, infinite or NaN."""
+    import ml_dtypes
+
+    generator = np.random.default_rng(seed)
+    found = compositions.operands(leaves, kind, count, seed)
+    for x in found:
+        ends = ml_dtypes.finfo(x.dtype)
+        sizes = [
+            0,
+            ends.smallest_subnormal,
+            ends.tiny - ends.smallest_subnormal,
+            ends.tiny,
+            1,
+            ends.max,
+            np.inf,
+            np.nan,
+        ]
+        taken = generator.random(count) < 0.5
+        chosen = np.array(sizes, x.dtype)[generator.integers(len(sizes), size=count)]
+        x[taken] = np.where(generator.random(count) < 0.5, chosen, -chosen)[taken]
+    return found
+
+
 # ---- formulas
 
 
@@ -55,6 +80,37 @@ def through_jax(op: Any, kind: str, operands: Arrays) -> np.ndarray:
 
     with jax.enable_x64(kind == "float64"):
         return np.asarray(jax.jit(ogive.jax.function(op))(*map(jax.numpy.asarray, operands)))
+
+
+def through_layouts(op: Any, kind: str, operands: Arrays) -> np.ndarray:
+    """Half of them backwards, half transposed, and into every other element, beside which nothing changes."""
+    memory = np.full(2 * operands[0].size, 7, operands[0].dtype)
+    results = memory[::2]
+    half = operands[0].size // 2
+    op(*(x[:half][::-1] for x in operands), out=results[:half][::-1])
+    op(*(x[half:].reshape(2, -1).T for x in operands), out=results[half:].reshape(2, -1).T)
+    assert (memory[1::2] == 7).all()
+    return results
+
+
+def through_overlaps(op: Any, kind: str, operands: Arrays) -> np.ndarray:
+    """Into the first operand's own memory, three elements behind where it is read."""
+    memory = np.concatenate([operands[0], operands[0][:3]])
+    return np.asarray(op(memory[:-3], *operands[1:], out=memory[3:]))
+
+
+def through_masks(op: Any, kind: str, operands: Arrays) -> np.ndarray:
+    """`where=`, each half of the elements in a call of its own."""
+    results = np.empty_like(operands[0])
+    mask = np.arange(results.size) % 3 == 0
+    op(*operands, out=results, where=mask)
+    return np.asarray(op(*operands, out=results, where=~mask))
+
+
+def through_dask(op: Any, kind: str, operands: Arrays) -> np.ndarray:
+    from dask import array
+
+    return np.asarray(op(*(array.from_array(x, chunks=7) for x in operands)).compute(scheduler="synchronous"))
 
 
 @cache
@@ -113,6 +169,10 @@ FORMULA_DOORS = {
     "torch": FormulaDoor(through_torch, "torch"),
     "jax": FormulaDoor(through_jax, "jax"),
     "opencl": FormulaDoor(through_opencl, "pyopencl"),
+    "layouts": FormulaDoor(through_layouts, ""),
+    "overlaps": FormulaDoor(through_overlaps, ""),
+    "masks": FormulaDoor(through_masks, ""),
+    "dask": FormulaDoor(through_dask, "dask"),
     "c": FormulaDoor(through_c, "cc", without_enclosures),
 }
 
@@ -131,7 +191,7 @@ def formula_differs(seed: int, door: str, kind: str, count: int = 64) -> str:
     """The difference of a formula's results behind a door, or nothing."""
     tree, leaves = compositions.drawn(seed)
     op = ogive.operator(compositions.formula_of(tree, leaves))
-    operands = compositions.operands(leaves, kind, count, seed)
+    operands = operands_of(leaves, kind, count, seed)
     with np.errstate(all="ignore"):
         wanted = FORMULA_DOORS[door].wanted(op, kind, operands)
         found = FORMULA_DOORS[door].through(op, kind, operands)
@@ -253,7 +313,7 @@ def drawn_graph(seed: int, door: str) -> Graph:
 
 def drawn_arrays(seed: int, kind: str, shape: tuple[int, ...]) -> list[np.ndarray]:
     shapes = [shape, shape[-1:], (*shape[:1], *(1 for _ in shape[1:])), ()]
-    return [compositions.operands(1, kind, math.prod(of), seed * 4 + i)[0].reshape(of) for i, of in enumerate(shapes)]
+    return [operands_of(1, kind, math.prod(of), seed * 4 + i)[0].reshape(of) for i, of in enumerate(shapes)]
 
 
 def by_hand(graph: Graph, arrays: Arrays) -> list[np.ndarray]:

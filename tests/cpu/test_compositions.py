@@ -185,7 +185,7 @@ def test_recorded_seeds_are_counted_once() -> None:
 # ---- other doors
 
 
-@pytest.mark.matrix(share=240)
+@pytest.mark.matrix(share=300)
 @pytest.mark.parametrize("door", FORMULA_DOORS)
 @pytest.mark.parametrize("kind", compositions.FORMATS)
 @pytest.mark.parametrize("seed", range(300_000, 300_030))
