@@ -423,7 +423,7 @@ def test_show_says_which_level_decides(ogive, tmp_path):
     lines = [line for line in out.splitlines() if line.startswith("levels")]
     shares = {family: line for line in lines for family in line.rsplit(": ", 1)[1].split("; ")}
     assert set(shares) == {*FAMILIES, *EVERYDAY}
-    # The level of moderate operands leaves out zeros. Of each chunk one is computed again, for all.
+    # The level of moderate operands leaves out zeros. The repair computes one of each chunk, for all.
     assert shares["zero"].startswith("levels      the kernel 99.90 %, the repair 0.10 %:")
     assert shares["normal, width 1"].startswith("levels      enclosures 100 %:")
     (named,) = [line for line in out.splitlines() if line.startswith("identity")]
