@@ -436,9 +436,7 @@ class DoubleRows(TestedRows):
             is_small = both(is_small, m.not_(m.less_(self._distance_of(root.operands[0]).high, m.number(NOTHING))))
         nothing = self._where_nothing(root) if m.is_own else None
         differing = except_where(either(differ(low, high), is_small), nothing)
-        if differing is not None and bound.exactly is not None:
-            differing = both(differing, m.not_(bound.exactly))
-        return value, self._open(error, differing)
+        return value, self._open(error, except_where(differing, bound.exactly))
 
     def _where_nothing(self, root: Expression, *, in_row: bool = False) -> Expression | None:
         """Where a number is zero because operands are, and has not underflowed; None for never. Of a gradient of zeros all results are.
@@ -456,8 +454,7 @@ class DoubleRows(TestedRows):
         if operation in (ops.DIVIDE, ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN, ops.ROW_SUM):
             return self._where_nothing(root.operands[0], in_row=True)
         if operation in (ops.ADD, ops.SUBTRACT, ops.SELECT):
-            first, second = (self._where_nothing(n, in_row=True) for n in root.operands[-2:])
-            return None if first is None or second is None else both(first, second)
+            return both(*(self._where_nothing(n, in_row=True) for n in root.operands[-2:]))
         return None
 
     def _result(self, root: Expression) -> DoubleWord:

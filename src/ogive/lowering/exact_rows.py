@@ -31,7 +31,7 @@ from ogive.lowering.numerics.precisions import (
     PROMOTED,
     PROMOTED_USUAL,
 )
-from ogive.lowering.numerics.truths import both, either, nowhere
+from ogive.lowering.numerics.truths import both, either, except_where, nowhere
 from ogive.lowering.program import MASK, DecideRow, Level, Number, Program
 from ogive.lowering.row_extremes import with_signs_of_extremes
 from ogive.lowering.row_lowering import has_room
@@ -211,7 +211,7 @@ class _UsualRows(TestedRows):
             return found
         is_moderate = both(m.less_(m.number(least), size), m.less_(size, m.number(most)))
         is_moderate = either(is_moderate, m.equal_(size, m.number(0.0)))
-        is_known = is_moderate if error.doubt is None else both(is_moderate, m.not_(error.doubt))
+        is_known = except_where(is_moderate, error.doubt)
         high = m.select_(is_known, found.high, m.number(math.nan))
         return replace(found, high=high, error=replace(error, doubt=None, least=least, largest=most))
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from functools import reduce
 from typing import NamedTuple
 
 from ogive.common.dtypes import ElementType
@@ -344,10 +345,7 @@ class FastRules:
             truths.append(m.less_(m.abs_(self.values[operand].number), limit))
         for root, most in among.items():
             truths.append(m.less_(m.abs_(self.values[root].number), m.number(most)))
-        total = truths[0]
-        for truth in truths[1:]:
-            total = both(total, truth)
-        return total
+        return reduce(both, truths)
 
     # ---- numbers
 

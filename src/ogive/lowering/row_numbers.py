@@ -60,6 +60,7 @@ __all__ = [
     "first_position",
     "from_largest",
     "kept_of_largest",
+    "makes_infinities",
     "multiple",
     "multiple_beside_extreme",
     "product_of_row",
@@ -202,17 +203,20 @@ def reach_of_operands(roots: Sequence[Expression]) -> int:
     """The exponent of two up to which finite operands, tiny ones apart, make no infinity on the way in float64; 0 where functions
     grow, and by quotients by elements.
     """
+    return bisect_left(range(LARGEST_EXPONENT), True, key=lambda reach: makes_infinities(roots, reach + 1))
+
+
+def makes_infinities(roots: Sequence[Expression], reach: int) -> bool:
+    """Whether finite operands up to an exponent of two, tiny ones apart, may make an infinity on the way in float64."""
     nodes = tuple(walk(*roots))
-    if any(
-        (n.operation in GROWING and row_exponential(n) is None)
-        or (
-            n.operation is ops.DIVIDE
-            and any(leaf.operation is ops.INPUT for leaf in walk(n.operands[1], operands=within_row))
-        )
-        for n in nodes
-    ):
-        return 0
-    return bisect_left(range(LARGEST_EXPONENT), True, key=lambda reach: _overflows(nodes, reach + 1))
+    return any(map(_grows, nodes)) or _overflows(nodes, reach)
+
+
+def _grows(n: Expression) -> bool:
+    """Whether this is a function that makes infinities of numbers of any size, or a quotient by elements."""
+    if n.operation is ops.DIVIDE:
+        return any(leaf.operation is ops.INPUT for leaf in walk(n.operands[1], operands=within_row))
+    return n.operation in GROWING and row_exponential(n) is None
 
 
 def _overflows(nodes: Sequence[Expression], reach: int) -> bool:

@@ -197,8 +197,7 @@ class TestedReals(RealLowering):
             if storage is not Format.F32:
                 low, high = (in_format(end, storage) for end in (low, high))
             differing = differ(low, high)
-            if error.exactly is not None:
-                differing = both(differing, m.not_(error.exactly))
+            differing = except_where(differing, error.exactly)
             return self._rounded(self.beyond(number, error), storage), self._open(error, differing)
         if storage is Format.F32 and _is_normal(number):
             value = in_format(number.high, Format.F32)

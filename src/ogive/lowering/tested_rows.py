@@ -49,10 +49,10 @@ from ogive.lowering.row_numbers import (
     SUM_OF_EXPONENTIALS,
     exponential,
     first_position,
+    makes_infinities,
     multiple,
     multiple_beside_extreme,
     product_of_row,
-    reach_of_operands,
     reduced_operands,
     row_exponential,
     square_around_mean,
@@ -185,7 +185,7 @@ class TestedRows(RowLowering, TestedReals):
 
     def reduce(self, roots: Sequence[Expression], first_scratch: int) -> tuple[Stage, ...]:
         self.used = {operand for current in walk(*roots) for operand in current.operands}
-        self.decides_infinities = self.decides_infinities or reach_of_operands(roots) < MOST_OF_SINGLE
+        self.decides_infinities = self.decides_infinities or makes_infinities(roots, MOST_OF_SINGLE)
         self.reduced = reduced_operands(roots)
         return super().reduce(roots, first_scratch)
 
@@ -968,8 +968,7 @@ class TestedRows(RowLowering, TestedReals):
 
     def _is_tiny(self, word: Expression) -> Expression:
         """Whether a word is not zero, and what is left of its quotient may underflow."""
-        m, size = self.m, self.m.abs_(word)
-        return both(m.less_(m.number(0.0), size), m.less_(size, m.number(SMALLEST_DIVIDEND)))
+        return self.m.is_tiny_(self.m.abs_(word), SMALLEST_DIVIDEND)
 
     def _above_threshold(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         """A difference that is exact where the words have room for it, as of ties."""

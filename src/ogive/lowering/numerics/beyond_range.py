@@ -67,8 +67,7 @@ def _only(a: DoubleWord, b: DoubleWord) -> Expression | None:
 
 
 def _both_vast(a: DoubleWord, b: DoubleWord) -> Expression | None:
-    x, y = a.error.vast, b.error.vast
-    return both(x, y)
+    return both(a.error.vast, b.error.vast)
 
 
 def _same_sign(m: Totals, a: DoubleWord, b: DoubleWord) -> Expression:
@@ -177,7 +176,7 @@ def of_extreme(m: Totals, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> F
 def of_comparison(m: Totals, a: DoubleWord, b: DoubleWord) -> Expression | None:
     """The condition that a comparison is decided: of vast and ordinary numbers, or of vast ones with different signs."""
     different = None if _both_vast(a, b) is None else m.not_(_same_sign(m, a, b))
-    known = None if different is None else both(_both_vast(a, b), different)
+    known = both(_both_vast(a, b), different)
     for one, other in ((a, b), (b, a)):
         if one.error.vast is not None:
             known = either(known, both(_only(one, other), _is_ordinary(m, other)))

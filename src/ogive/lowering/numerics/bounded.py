@@ -388,9 +388,7 @@ class Bounded(Totals):
             # The loss of a tiny dividend's rest is divided too, and is beside the quotient's power of two.
             static += LOST * MODERATE
             if result.exponent is not None:
-                dividend = self._magnitude(a)
-                is_tiny = both(self.less_(self.number(0.0), dividend), self.less_(dividend, self.number(self.small)))
-                doubt = either(doubt, is_tiny)
+                doubt = either(doubt, self.is_tiny_(self._magnitude(a), self.small))
             if not self._frame_least(b) > 1 / MODERATE:
                 doubt = either(doubt, self.less_(self._magnitude(b), self.number(1 / MODERATE)))
         elif not in_range:
@@ -398,12 +396,10 @@ class Bounded(Totals):
                 static += self.lost
             else:
                 absolute = self._sum_of(absolute, self.number(self.lost))
-            if (
-                self.of_doubles and result.exponent is None and self._frame_least(b) < 1
-            ):  # the loss of the rest is divided
-                dividend, divisor = self._magnitude(a), self._magnitude(b)
-                is_tiny = both(self.less_(self.number(0.0), dividend), self.less_(dividend, self.number(self.small)))
-                doubt = either(doubt, both(is_tiny, self.less_(divisor, self.number(1.0))))
+            # So it is here, beside no power of two.
+            if self.of_doubles and result.exponent is None and self._frame_least(b) < 1:
+                is_small = self.less_(self._magnitude(b), self.number(1.0))
+                doubt = either(doubt, both(self.is_tiny_(self._magnitude(a), self.small), is_small))
         keeps_sign, exactly = self._both_keep_signs(a, b), self._exactly_divided(result, a, b)
         if divides_by_power and in_range:
             exactly = self.are_exact(a)

@@ -769,16 +769,13 @@ class FloatFloatArithmetic(Machine, Checked):
         size, most = self.bits_(self.abs_(a.may_be_zero)), round(LOST / SMALLEST)
         # A product with a scale alone is rounded once: by half of the smallest number, which no number is smaller than.
         power = 0 if a.scale is not None and not a.lost else MULTIPLE.bit_length() - 1
-        limit = self.whole(most >> power)
-        size = node(ops.SELECT, (node(ops.LESS, (size, limit), None, Format.BIT), size, limit), None, self.integer)
+        size = _smaller(size, self.whole(most >> power))
         return self.from_bits_(self.shift_left_(size, power) if power else size)  # subnormal numbers are their bits
 
     def lost_beside(self, a: Expression) -> Expression:
         """The smaller of LOST and a number, as unsigned integers: zero beside 0, and LOST beside negative numbers."""
         bits, most = (node(ops.BITCAST, (n,), None, Format.U32) for n in (a, self.number(LOST)))
-        return self.from_bits_(
-            node(ops.SELECT, (node(ops.LESS, (bits, most), None, Format.BIT), bits, most), None, Format.U32)
-        )
+        return self.from_bits_(_smaller(bits, most))
 
     def leading(self, a: FloatFloat) -> Expression:
         """The leading part, rounded."""
@@ -789,6 +786,11 @@ def low_of(a: FloatFloat) -> Expression:
     if a.low is None:  # a choice among products and operands is neither exact nor of two words
         raise NoFloatFloat("a rule needs the second word of a number that has one")
     return a.low
+
+
+def _smaller(a: Expression, b: Expression) -> Expression:
+    """The smaller of two integers."""
+    return node(ops.SELECT, (node(ops.LESS, (a, b), None, Format.BIT), a, b), None, a.format)
 
 
 def unsigned(value: int) -> Expression:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from ogive.graph import operations as ops
 from ogive.graph.expression import COMPARISONS, Expression, Format, Operation, in_format, node
-from ogive.lowering.numerics.truths import opposite
+from ogive.lowering.numerics.truths import both, opposite
 
 __all__ = ["LONG", "Machine", "Unfused"]
 
@@ -69,6 +69,10 @@ class Machine:
     def is_negative_(self, a: Expression) -> Expression:
         """Whether the sign bit is set, that of -0 too."""
         return node(ops.LESS, (self.bits_(a), self.whole(0)), None, Format.BIT)
+
+    def is_tiny_(self, size: Expression, limit: float) -> Expression:
+        """Whether a magnitude is below a limit, and not zero."""
+        return both(self.less_(self.number(0.0), size), self.less_(size, self.number(limit)))
 
     def is_power_of_two_(self, a: Expression) -> Expression:
         """Whether a normal number or its negative is a power of two. Zeros and infinities have the bits of one, too."""

@@ -11,7 +11,7 @@ from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
 from ogive.graph.expression import STORAGE, Expression, Format, in_format, node, walk
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
-from ogive.lowering.numerics.truths import both, either, opposite
+from ogive.lowering.numerics.truths import both, either, except_where, opposite
 
 __all__ = [
     "are_same",
@@ -97,12 +97,7 @@ def to_subnormal(m: Arithmetic, number: DoubleWord) -> Expression:
     half = m.scale_(m.number(2.0**-1074), m.sub_(back, m.number(1.0)))
     is_tie = m.equal_(half, m.abs_(rest))
     same = m.equal_(*(m.copy_sign(DoubleWord(m.number(1.0)), part).high for part in (rest, low)))
-    rises = node(
-        ops.AND,
-        (is_tie, both(same, m.not_(m.equal_(low, m.number(0.0))))),
-        None,
-        Format.BIT,
-    )
+    rises = both(is_tie, except_where(same, m.equal_(low, m.number(0.0))))
     step = m.copy_sign(DoubleWord(m.number(2.0**-1074)), rest).high
     return m.select_(rises, m.add_(rounded, step), rounded)
 
