@@ -84,19 +84,33 @@ LOSSES = ("BCEWithLogitsLoss", "CrossEntropyLoss", "HuberLoss", "KLDivLoss", "MS
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-class _Activation:
-    """A module that gives the function its input, and its own attributes as parameters."""
+class _Computed:
+    """A module that calls ``function``, an operator or its name, with its own attributes and numbers as parameters.
+
+    A class says them in its head: ``alpha="slope"`` is the attribute ``slope``, ``alpha=1.5`` the number.
+    """
 
     _function: ClassVar[Any]
-    _attributes: ClassVar[Mapping[str, str]] = {}
-    """The module's attribute for each parameter of the function."""
-    _fixed: ClassVar[Mapping[str, float]] = {}
+    _parameters_of_function: ClassVar[Mapping[str, str | float]] = {}
 
-    def _parameters_of_function(self) -> dict[str, Any]:
-        return {**self._fixed, **{name: getattr(self, own) for name, own in self._attributes.items()}}
+    def __init_subclass__(cls, function: Any = None, **parameters: Any) -> None:
+        if function is None:  # a class of somebody else
+            super().__init_subclass__(**parameters)
+            return
+        super().__init_subclass__()
+        cls._function = function_of(OPERATORS[function] if isinstance(function, str) else function)
+        cls._parameters_of_function = parameters
+
+    def _given(self) -> dict[str, Any]:
+        parameters = self._parameters_of_function.items()
+        return {name: getattr(self, own) if isinstance(own, str) else own for name, own in parameters}
+
+
+class _Activation(_Computed):
+    """A module of one tensor's elements."""
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return self._function(input, **self._parameters_of_function())
+        return self._function(input, **self._given())
 
 
 class _InPlace(_Activation):
@@ -105,7 +119,7 @@ class _InPlace(_Activation):
     inplace: bool
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        parameters = self._parameters_of_function()
+        parameters = self._given()
         if not self.inplace:
             return self._function(input, **parameters)
         # Backward needs what the input was; and what torch.fx traces with stands for a tensor that may need a gradient.
@@ -114,26 +128,31 @@ class _InPlace(_Activation):
         return self._function(input, out=input, **parameters)
 
 
-class ReLU(_InPlace, torch.nn.ReLU):
+class _AlongDim(_Computed):
+    """A module of rows along the axis ``dim``; without one along torch's choice, with its warning."""
+
+    dim: int | None
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
+        dim = self.dim
+        if dim is None:
+            dim = torch.nn.functional._get_softmax_dim(self._function.operator.name, input.ndim, 5)
+        return _rows(self._function, input, dim)
+
+
+class ReLU(_InPlace, torch.nn.ReLU, function="relu"):
     """``torch.nn.ReLU(inplace=False)``: ``max(0, x)``."""
 
-    _function = function_of(OPERATORS["relu"])
 
-
-class LeakyReLU(_InPlace, torch.nn.LeakyReLU):
+class LeakyReLU(_InPlace, torch.nn.LeakyReLU, function="leaky_relu", alpha="negative_slope"):
     """``torch.nn.LeakyReLU(negative_slope=0.01, inplace=False)``: x where x >= 0, ``negative_slope * x`` elsewhere."""
 
-    _function = function_of(OPERATORS["leaky_relu"])
-    _attributes: ClassVar[Mapping[str, str]] = {"alpha": "negative_slope"}
 
-
-class PReLU(torch.nn.PReLU):
+class PReLU(_Computed, torch.nn.PReLU, function="prelu"):
     """``torch.nn.PReLU(num_parameters=1, init=0.25)``: x where x >= 0, ``weight * x`` elsewhere, with learned weights.
 
     Several weights belong to the channels, the second axis of the input.
     """
-
-    _function = function_of(OPERATORS["prelu"])
 
     @classmethod
     def computed(cls, input: Tensor, weight: Tensor) -> Tensor:  # noqa: A002
@@ -148,46 +167,28 @@ class PReLU(torch.nn.PReLU):
         return self.computed(input, self.weight)
 
 
-class ELU(_InPlace, torch.nn.ELU):
+class ELU(_InPlace, torch.nn.ELU, function="elu", alpha="alpha"):
     """``torch.nn.ELU(alpha=1.0, inplace=False)``: x where x >= 0, ``alpha * (exp(x) - 1)`` elsewhere."""
 
-    _function = function_of(OPERATORS["elu"])
-    _attributes: ClassVar[Mapping[str, str]] = {"alpha": "alpha"}
 
-
-class CELU(_InPlace, torch.nn.CELU):
+class CELU(_InPlace, torch.nn.CELU, function="celu", alpha="alpha"):
     """``torch.nn.CELU(alpha=1.0, inplace=False)``: x where x >= 0, ``alpha * (exp(x / alpha) - 1)`` elsewhere."""
 
-    _function = function_of(OPERATORS["celu"])
-    _attributes: ClassVar[Mapping[str, str]] = {"alpha": "alpha"}
 
-
-class SELU(_InPlace, torch.nn.SELU):
+class SELU(_InPlace, torch.nn.SELU, function="selu", alpha=SELU_ALPHA, gamma=SELU_SCALE):
     """``torch.nn.SELU(inplace=False)``: ELU, scaled so that the mean and the variance of activations persist."""
 
-    _function = function_of(OPERATORS["selu"])
-    _fixed: ClassVar[Mapping[str, float]] = {"alpha": SELU_ALPHA, "gamma": SELU_SCALE}
 
-
-class GELU(_Activation, torch.nn.GELU):
+class GELU(_Activation, torch.nn.GELU, function="gelu", approximate="approximate"):
     """``torch.nn.GELU(approximate="none")``: ``x / 2 * (1 + erf(x / sqrt(2)))``, or with ``"tanh"`` its approximation."""
 
-    _function = function_of(OPERATORS["gelu"])
-    _attributes: ClassVar[Mapping[str, str]] = {"approximate": "approximate"}
 
-
-class QuickGELU(_Activation, torch.nn.Module):
+class QuickGELU(_Activation, torch.nn.Module, function="swish", alpha=1.702):
     """The GELU of CLIP: ``x / (1 + exp(-1.702 * x))``."""
 
-    _function = function_of(OPERATORS["swish"])
-    _fixed: ClassVar[Mapping[str, float]] = {"alpha": 1.702}
 
-
-class ClippedGELU(_Activation, torch.nn.Module):
+class ClippedGELU(_Activation, torch.nn.Module, function="clipped_gelu", min="min", max="max"):
     """``ClippedGELU(min, max)``: ``min(max(GELU(x), min), max)``, rounded once."""
-
-    _function = function_of(OPERATORS["clipped_gelu"])
-    _attributes: ClassVar[Mapping[str, str]] = {"min": "min", "max": "max"}
 
     def __init__(self, min: float, max: float) -> None:  # noqa: A002
         super().__init__()
@@ -197,116 +198,76 @@ class ClippedGELU(_Activation, torch.nn.Module):
         return f"min={self.min}, max={self.max}"
 
 
-class SiLU(_InPlace, torch.nn.SiLU):
+class SiLU(_InPlace, torch.nn.SiLU, function="swish"):
     """``torch.nn.SiLU(inplace=False)``: ``x / (1 + exp(-x))``."""
 
-    _function = function_of(OPERATORS["swish"])
 
-
-class Mish(_InPlace, torch.nn.Mish):
+class Mish(_InPlace, torch.nn.Mish, function="mish"):
     """``torch.nn.Mish(inplace=False)``: ``x * tanh(log(1 + exp(x)))``."""
 
-    _function = function_of(OPERATORS["mish"])
 
-
-class Softplus(_Activation, torch.nn.Softplus):
+class Softplus(_Activation, torch.nn.Softplus, function=formulas.softplus, beta="beta", threshold="threshold"):
     """``torch.nn.Softplus(beta=1.0, threshold=20.0)``: ``log(1 + exp(beta * x)) / beta``, x where beta * x > threshold."""
 
-    _function = function_of(formulas.softplus)
-    _attributes: ClassVar[Mapping[str, str]] = {"beta": "beta", "threshold": "threshold"}
 
-
-class Softsign(_Activation, torch.nn.Softsign):
+class Softsign(_Activation, torch.nn.Softsign, function="softsign"):
     """``torch.nn.Softsign()``: ``x / (1 + abs(x))``."""
 
-    _function = function_of(OPERATORS["softsign"])
 
-
-class Tanh(_Activation, torch.nn.Tanh):
+class Tanh(_Activation, torch.nn.Tanh, function="tanh"):
     """``torch.nn.Tanh()``: the hyperbolic tangent."""
 
-    _function = function_of(OPERATORS["tanh"])
 
-
-class Sigmoid(_Activation, torch.nn.Sigmoid):
+class Sigmoid(_Activation, torch.nn.Sigmoid, function="sigmoid"):
     """``torch.nn.Sigmoid()``: ``1 / (1 + exp(-x))``."""
 
-    _function = function_of(OPERATORS["sigmoid"])
 
-
-class LogSigmoid(_Activation, torch.nn.LogSigmoid):
+class LogSigmoid(_Activation, torch.nn.LogSigmoid, function="log_sigmoid"):
     """``torch.nn.LogSigmoid()``: ``-log(1 + exp(-x))``."""
 
-    _function = function_of(OPERATORS["log_sigmoid"])
 
-
-class Hardtanh(_InPlace, torch.nn.Hardtanh):
+class Hardtanh(_InPlace, torch.nn.Hardtanh, function=formulas.hardtanh, min="min_val", max="max_val"):
     """``torch.nn.Hardtanh(min_val=-1.0, max_val=1.0, inplace=False)``: ``min(max(x, min_val), max_val)``."""
 
-    _function = function_of(formulas.hardtanh)
-    _attributes: ClassVar[Mapping[str, str]] = {"min": "min_val", "max": "max_val"}
 
-
-class ReLU6(_InPlace, torch.nn.ReLU6):
+class ReLU6(_InPlace, torch.nn.ReLU6, function=formulas.hardtanh, min="min_val", max="max_val"):
     """``torch.nn.ReLU6(inplace=False)``: ``min(max(x, 0), 6)``."""
 
-    _function = function_of(formulas.hardtanh)
-    _attributes: ClassVar[Mapping[str, str]] = {"min": "min_val", "max": "max_val"}
 
-
-class Hardsigmoid(_InPlace, torch.nn.Hardsigmoid):
+class Hardsigmoid(_InPlace, torch.nn.Hardsigmoid, function=formulas.hardsigmoid):
     """``torch.nn.Hardsigmoid(inplace=False)``: ``min(max(x + 3, 0), 6) / 6``."""
 
-    _function = function_of(formulas.hardsigmoid)
 
-
-class Hardswish(_InPlace, torch.nn.Hardswish):
+class Hardswish(_InPlace, torch.nn.Hardswish, function="hard_swish"):
     """``torch.nn.Hardswish(inplace=False)``: ``x * min(max(x + 3, 0), 6) / 6``."""
 
-    _function = function_of(OPERATORS["hard_swish"])
 
-
-class HardMish(_InPlace, torch.nn.Module):
+class HardMish(_InPlace, torch.nn.Module, function="hard_mish"):
     """``HardMish(inplace=False)``: ``x / 2 * min(max(x + 2, 0), 2)``."""
-
-    _function = function_of(OPERATORS["hard_mish"])
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
 
-class Hardshrink(_Activation, torch.nn.Hardshrink):
+class Hardshrink(_Activation, torch.nn.Hardshrink, function=formulas.hardshrink, lambd="lambd"):
     """``torch.nn.Hardshrink(lambd=0.5)``: 0 where -lambd <= x <= lambd, x elsewhere."""
 
-    _function = function_of(formulas.hardshrink)
-    _attributes: ClassVar[Mapping[str, str]] = {"lambd": "lambd"}
 
-
-class Softshrink(_Activation, torch.nn.Softshrink):
+class Softshrink(_Activation, torch.nn.Softshrink, function=formulas.softshrink, lambd="lambd"):
     """``torch.nn.Softshrink(lambd=0.5)``: x - lambd where x > lambd, x + lambd where x < -lambd, 0 elsewhere."""
 
-    _function = function_of(formulas.softshrink)
-    _attributes: ClassVar[Mapping[str, str]] = {"lambd": "lambd"}
 
-
-class Tanhshrink(_Activation, torch.nn.Tanhshrink):
+class Tanhshrink(_Activation, torch.nn.Tanhshrink, function="tanhshrink"):
     """``torch.nn.Tanhshrink()``: ``x - tanh(x)``."""
 
-    _function = function_of(OPERATORS["tanhshrink"])
 
-
-class Threshold(_InPlace, torch.nn.Threshold):
+class Threshold(_InPlace, torch.nn.Threshold, function=formulas.threshold, threshold="threshold", value="value"):
     """``torch.nn.Threshold(threshold, value, inplace=False)``: x where x > threshold, ``value`` elsewhere."""
 
-    _function = function_of(formulas.threshold)
-    _attributes: ClassVar[Mapping[str, str]] = {"threshold": "threshold", "value": "value"}
 
-
-class GLU(torch.nn.GLU):
+class GLU(_Computed, torch.nn.GLU, function="glu"):
     """``torch.nn.GLU(dim=-1)``: ``a / (1 + exp(-b))`` of the two halves of the input along ``dim``."""
-
-    _function = function_of(OPERATORS["glu"])
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
         length = input.shape[self.dim]
@@ -316,19 +277,12 @@ class GLU(torch.nn.GLU):
         return self._function(a, b)
 
 
-class Softmax(torch.nn.Softmax):
+class Softmax(_AlongDim, torch.nn.Softmax, function="softmax"):
     """``torch.nn.Softmax(dim=None)``: ``exp(x - max(x)) / sum(exp(x - max(x)))`` along ``dim``."""
 
-    _function = function_of(OPERATORS["softmax"])
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return _rows(self._function, input, _dim("softmax", self.dim, input))
-
-
-class Softmax2d(torch.nn.Softmax2d):
+class Softmax2d(_Computed, torch.nn.Softmax2d, function="softmax"):
     """``torch.nn.Softmax2d()``: softmax over the channels of (N, C, H, W) or (C, H, W)."""
-
-    _function = function_of(OPERATORS["softmax"])
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
         if input.ndim not in (3, 4):
@@ -336,28 +290,16 @@ class Softmax2d(torch.nn.Softmax2d):
         return self._function(input, dim=-3)
 
 
-class LogSoftmax(torch.nn.LogSoftmax):
+class LogSoftmax(_AlongDim, torch.nn.LogSoftmax, function="log_softmax"):
     """``torch.nn.LogSoftmax(dim=None)``: the logarithm of softmax along ``dim``."""
 
-    _function = function_of(OPERATORS["log_softmax"])
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return _rows(self._function, input, _dim("log_softmax", self.dim, input))
-
-
-class Softmin(torch.nn.Softmin):
+class Softmin(_AlongDim, torch.nn.Softmin, function="softmin"):
     """``torch.nn.Softmin(dim=None)``: softmax of ``-x`` along ``dim``."""
 
-    _function = function_of(OPERATORS["softmin"])
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return _rows(self._function, input, _dim("softmin", self.dim, input))
-
-
-class LayerNorm(torch.nn.LayerNorm):
+class LayerNorm(_Computed, torch.nn.LayerNorm, function="layer_normalization"):
     """``torch.nn.LayerNorm(normalized_shape, eps=1e-05, elementwise_affine=True, bias=True)``, rounded once."""
-
-    _function = function_of(OPERATORS["layer_normalization"])
 
     @classmethod
     def computed(
@@ -377,10 +319,8 @@ class LayerNorm(torch.nn.LayerNorm):
         return super().forward(input) if found is NotImplemented else found
 
 
-class RMSNorm(torch.nn.RMSNorm):
+class RMSNorm(_Computed, torch.nn.RMSNorm, function="rms_normalization"):
     """``torch.nn.RMSNorm(normalized_shape, eps=None, elementwise_affine=True)``, rounded once."""
-
-    _function = function_of(OPERATORS["rms_normalization"])
 
     @classmethod
     def computed(
@@ -416,13 +356,11 @@ def _normalised(
     return found.reshape(input.shape) if axes > 1 else found
 
 
-class CrossEntropyLoss(torch.nn.CrossEntropyLoss):
+class CrossEntropyLoss(_Computed, torch.nn.CrossEntropyLoss, function="log_softmax"):
     """``torch.nn.CrossEntropyLoss()`` of labels: ``-log_softmax(x)[label]``, each rounded once, with torch's mean or sum.
 
     For probabilities, and with ``label_smoothing``, it is torch's.
     """
-
-    _function = function_of(OPERATORS["log_softmax"])
 
     @classmethod
     def computed(
@@ -449,173 +387,102 @@ class CrossEntropyLoss(torch.nn.CrossEntropyLoss):
         return super().forward(input, target) if found is NotImplemented else found
 
 
-class _ElementLoss:
+#: Reductions of a loss's elements.
+_REDUCED: Mapping[str, Any] = {
+    "none": lambda x: x,
+    "mean": torch.mean,
+    "sum": torch.sum,
+    "batchmean": lambda x: x.sum() / x.size(0) if x.ndim else x,
+}
+
+#: Arguments with which older programs ask for a reduction.
+_OLDER = ("size_average", "reduce")
+
+
+class _ElementLoss(_Computed):
     """A loss of single elements: each is rounded once, with torch's mean or sum. What it does not compute is torch's."""
 
-    _function: ClassVar[Any]
-    _own: ClassVar[tuple[str, ...]] = ()
-    """The module's attributes, which the function takes under the same names."""
-    computed: ClassVar[Any]
-    """The function, which takes its arguments as that of ``torch.nn.functional`` does."""
+    _order: ClassVar[tuple[str, ...]]
+    """The arguments of torch's function behind the two tensors."""
+    _is_torchs: ClassVar[Any]
+    """Whether torch computes it: a function of these arguments, by name."""
     reduction: str
 
     @classmethod
-    def _reduced(
-        cls,
-        input: Tensor,  # noqa: A002
-        target: Tensor,
-        size_average: bool | None,
-        reduce: bool | None,
-        reduction: str,
-        **parameters: Any,
-    ) -> Any:
-        is_other = size_average is not None or reduce is not None or reduction not in (*_REDUCED, "batchmean")
-        weight = parameters.pop("weight", None)
-        if is_other or not isinstance(target, Tensor) or target.shape != input.shape or not target.is_floating_point():
+    def computed(cls, input: Tensor, target: Tensor, *more: Any, **named: Any) -> Any:  # noqa: A002
+        """As the function of ``torch.nn.functional`` takes its arguments."""
+        given = dict(zip(cls._order, more, strict=False), **named)
+        is_wrong = len(given) < len(more) + len(named) or not given.keys() <= set(cls._order)
+        is_older = any(given.get(name) is not None for name in _OLDER)
+        reduced = _REDUCED.get(given.get("reduction", "mean"))
+        if reduced is None or is_wrong or is_older or cls._is_torchs(given) or not isinstance(target, Tensor):
             return NotImplemented
-        found = cls._function(input, target, **parameters)
-        found = found if weight is None else found * weight
-        if reduction == "batchmean":
-            return found.sum() / input.size(0) if input.ndim else found
-        return _REDUCED[reduction](found)
-
-    def _given(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self._own}
+        if target.shape != input.shape or not target.is_floating_point():
+            return NotImplemented
+        found = cls._function(input, target, **{name: given[name] for name in ("beta", "delta") if name in given})
+        weight = given.get("weight")
+        return reduced(found if weight is None else found * weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:  # noqa: A002
         found: Any = self.computed(input, target, reduction=self.reduction, **self._given())
         return super().forward(input, target) if found is NotImplemented else found  # type: ignore[misc]
 
 
-_REDUCED: Mapping[str, Any] = {"none": lambda x: x, "mean": torch.mean, "sum": torch.sum}
-
-
-class MSELoss(_ElementLoss, torch.nn.MSELoss):
+class MSELoss(_ElementLoss, torch.nn.MSELoss, function="difference_square"):
     """``torch.nn.MSELoss(reduction="mean")``: ``(input - target)**2``, each rounded once."""
 
-    _function = function_of(OPERATORS["difference_square"])
-
-    @classmethod
-    def computed(
-        cls,
-        input: Tensor,  # noqa: A002
-        target: Tensor,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        weight: Tensor | None = None,
-    ) -> Any:
-        """As ``torch.nn.functional.mse_loss`` takes its arguments."""
-        if weight is not None:  # its mean is that of the weights
-            return NotImplemented
-        return cls._reduced(input, target, size_average, reduce, reduction)
+    _order = (*_OLDER, "reduction", "weight")
+    _is_torchs = staticmethod(lambda given: given.get("weight") is not None)  # its mean is that of the weights
 
 
-class HuberLoss(_ElementLoss, torch.nn.HuberLoss):
+class HuberLoss(_ElementLoss, torch.nn.HuberLoss, function="huber_loss", delta="delta"):
     """``torch.nn.HuberLoss(reduction="mean", delta=1.0)``: a square of small differences and a line beyond, each rounded once."""
 
-    _function = function_of(OPERATORS["huber_loss"])
-    _own: ClassVar[tuple[str, ...]] = ("delta",)
-
-    @classmethod
-    def computed(
-        cls,
-        input: Tensor,  # noqa: A002
-        target: Tensor,
-        reduction: str = "mean",
-        delta: float = 1.0,
-        weight: Tensor | None = None,
-    ) -> Any:
-        """As ``torch.nn.functional.huber_loss`` takes its arguments."""
-        if weight is not None:
-            return NotImplemented
-        return cls._reduced(input, target, None, None, reduction, delta=delta)
+    _order = ("reduction", "delta", "weight")
+    _is_torchs = staticmethod(lambda given: given.get("weight") is not None)
 
 
-class SmoothL1Loss(_ElementLoss, torch.nn.SmoothL1Loss):
+class SmoothL1Loss(_ElementLoss, torch.nn.SmoothL1Loss, function=formulas.smooth_l1, beta="beta"):
     """``torch.nn.SmoothL1Loss(reduction="mean", beta=1.0)``: Huber's loss divided by beta, each rounded once.
 
     With beta=0 it is torch's.
     """
 
-    _function = function_of(formulas.smooth_l1)
-    _own: ClassVar[tuple[str, ...]] = ("beta",)
-
-    @classmethod
-    def computed(
-        cls,
-        input: Tensor,  # noqa: A002
-        target: Tensor,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        beta: float = 1.0,
-    ) -> Any:
-        """As ``torch.nn.functional.smooth_l1_loss`` takes its arguments."""
-        if not beta > 0:
-            return NotImplemented
-        return cls._reduced(input, target, size_average, reduce, reduction, beta=beta)
+    _order = (*_OLDER, "reduction", "beta")
+    _is_torchs = staticmethod(lambda given: not given.get("beta", 1.0) > 0)
 
 
-class KLDivLoss(_ElementLoss, torch.nn.KLDivLoss):
+class KLDivLoss(_ElementLoss, torch.nn.KLDivLoss, function="kl_div", log_target="log_target"):
     """``torch.nn.KLDivLoss(reduction="mean", log_target=False)``: ``target * (log(target) - input)``, each rounded once.
 
     With log_target=True it is torch's.
     """
 
-    _function = function_of(OPERATORS["kl_div"])
-    _own: ClassVar[tuple[str, ...]] = ("log_target",)
-
-    @classmethod
-    def computed(
-        cls,
-        input: Tensor,  # noqa: A002
-        target: Tensor,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        log_target: bool = False,
-    ) -> Any:
-        """As ``torch.nn.functional.kl_div`` takes its arguments."""
-        if log_target or reduction == "mean":  # torch warns of this mean
-            return NotImplemented
-        return cls._reduced(input, target, size_average, reduce, reduction)
+    _order = (*_OLDER, "reduction", "log_target")
+    _is_torchs = staticmethod(  # torch warns of this mean
+        lambda given: given.get("log_target") or given.get("reduction", "mean") == "mean"
+    )
 
 
-class BCEWithLogitsLoss(_ElementLoss, torch.nn.BCEWithLogitsLoss):
+class BCEWithLogitsLoss(
+    _ElementLoss,
+    torch.nn.BCEWithLogitsLoss,
+    function="binary_cross_entropy_with_logits",
+    weight="weight",
+    pos_weight="pos_weight",
+):
     """``torch.nn.BCEWithLogitsLoss(weight=None, reduction="mean")``: cross entropy of logits and probabilities, each rounded once.
 
     With pos_weight it is torch's.
     """
 
-    _function = function_of(OPERATORS["binary_cross_entropy_with_logits"])
-    _own: ClassVar[tuple[str, ...]] = ("weight", "pos_weight")
-
-    @classmethod
-    def computed(
-        cls,
-        input: Tensor,  # noqa: A002
-        target: Tensor,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        pos_weight: Tensor | None = None,
-    ) -> Any:
-        """As ``torch.nn.functional.binary_cross_entropy_with_logits`` takes its arguments."""
-        if pos_weight is not None:
-            return NotImplemented
-        return cls._reduced(input, target, size_average, reduce, reduction, weight=weight)
+    _order = ("weight", *_OLDER, "reduction", "pos_weight")
+    _is_torchs = staticmethod(lambda given: given.get("pos_weight") is not None)
 
 
 def _rows(function: Any, input: Tensor, dim: Any) -> Any:  # noqa: A002
     """The function of rows along an axis; along the last one, by the shortest call."""
     return function(input) if dim == -1 or dim == input.ndim - 1 else function(input, dim=dim)
-
-
-def _dim(name: str, dim: int | None, input: Tensor) -> int:  # noqa: A002
-    """The axis; without one torch's choice, with its warning."""
-    return torch.nn.functional._get_softmax_dim(name, input.ndim, 6) if dim is None else dim
 
 
 def _refuse_script(module: torch.nn.Module) -> None:
