@@ -163,6 +163,21 @@ def test_threads_and_streams(ufunc, threads):
             np.testing.assert_array_equal(ufunc(again, out=again), right)
 
 
+@pytest.mark.parametrize("retried", [True, False])
+def test_equal_elements_in_place_are_gathered_before_any_has_a_result(retried, threads):
+    """However full the buffers are that gather them: from 0 to 1,100 elements are there before."""
+    ufunc = make_ufunc("chain", chain(retried=retried))
+    ufunc(data(4096, 0.1))
+    threads(1)  # so that one thread gathers all
+    for before in range(1100):
+        x = np.zeros(16 * 4096, np.float32)
+        x[(np.arange(before) % 12 * 4096) + np.arange(before) // 12] = 4 + np.arange(before) % 3
+        x[-3 * 4096 : -2048] = 6
+        found, right = x.copy(), expected(x, retried=retried)
+        ufunc(found, out=found)
+        np.testing.assert_array_equal(found, right)
+
+
 def test_without_a_retry_the_repair_comes_next():
     x = data(10_000, 0.1)
     np.testing.assert_array_equal(make_ufunc("chain", chain(retried=False))(x), expected(x, retried=False))

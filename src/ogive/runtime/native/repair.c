@@ -905,6 +905,9 @@ static int compute_alike(const level *work, ogive_heap *found, void *const *plac
     for (npy_intp i = 0; work->is_in_place && i < valid; ++i) { /* a result may be what an operand is */
         marks[i] &= of->bits[i / 8] >> i % 8 & 1;
     }
+    if (found->count + 2 > found->room) { /* in place, the first result would be the operand of the second */
+        empty_heap(work, found);
+    }
     add_to_heap(work, found, places, at, twice, 2);
     empty_heap(work, found);
     spread(kernel, places, first, valid, marks);
