@@ -36,7 +36,7 @@ TESTS = [
             "failing_memory",
             "third_level",
             "jax",
-            "moderate_reals",
+            "moderate",
             "wheel_kernels",
             "many_threads",
         ]

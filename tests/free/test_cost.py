@@ -15,7 +15,7 @@ from ogive.catalog import OPERATORS
 from ogive.common.dtypes import ELEMENT_TYPES, ElementType
 from ogive.graph.expression import Expression, Format, constant, lift, node, walk
 from ogive.lowering import cost as costs
-from ogive.lowering import moderate_reals
+from ogive.lowering import moderate
 from ogive.lowering.cost import WIDTH_OF_FLOAT64, cost
 from ogive.lowering.fold import fold
 from ogive.lowering.lower import lower
@@ -117,12 +117,12 @@ def free(patched: pytest.MonkeyPatch) -> None:
 
 def dear(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(costs, "WIDTH_OF_FLOAT64", 100.0)
-    patched.setattr(moderate_reals, "WORTHWHILE", 1000.0)
+    patched.setattr(moderate, "WORTHWHILE", 1000.0)
 
 
 def alike(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(costs, "COSTS", dict.fromkeys(costs.COSTS, 1.0))
-    patched.setattr(moderate_reals, "WORTHWHILE", -1000.0)
+    patched.setattr(moderate, "WORTHWHILE", -1000.0)
 
 
 def drawn(patched: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ def tuned(tuning: Callable[[pytest.MonkeyPatch], None], make: Callable[[], Progr
 def test_no_cost_decides_a_bit_of_the_catalogue(tuning, part):
     """float32 and float64 have the same instructions; those of 16 bits may look for ties or not, with the same bits.
 
-    Before these a shorter program may go: test_doubles.py and test_moderate_reals.py show that it decides no bit.
+    Before these a shorter program may go: test_doubles.py and test_moderate.py show that it decides no bit.
     """
     changed, cases = 0, FLOATS[part::3]
     assert len(cases) > 40

@@ -13,7 +13,8 @@ numbers = st.floats(allow_nan=False, width=64)
 @st.composite
 def intervals_with_member(draw):
     a, b = sorted((draw(numbers), draw(numbers)))
-    return Interval(a, b), draw(st.floats(min_value=a, max_value=b, allow_nan=False))
+    member = draw(st.floats(min_value=a, max_value=b, allow_nan=False))
+    return Interval(a, b, draw(st.floats(0.0, abs(member)))), member
 
 
 @pytest.mark.matrix(share=16, pool="slow")
@@ -25,6 +26,7 @@ def test_operations_hold_every_result(one, other):
         results.append((i / j, a / b))
     for interval, value in results:
         assert math.isnan(value) or interval.low <= value <= interval.high
+        assert math.isnan(value) or interval.smallest_magnitude <= abs(value)
 
 
 #: So that neither sums nor products and quotients leave the range, and zero.
@@ -48,6 +50,15 @@ def test_intervals_hold_the_exact_result(a, b):
 def test_magnitudes(pair):
     interval, value = pair
     assert interval.smallest_magnitude <= abs(value) <= interval.largest_magnitude
+
+
+def test_numbers_on_both_sides_of_zero_may_be_divided_by():
+    lies = Interval(-8.0, 8.0, 0.5)
+    assert (Interval.point(1.0) / lies).within(-2.01, 2.01)
+    assert 0.24 < (lies * -lies).smallest_magnitude < 0.25
+    assert Interval.point(-3.0) | Interval.point(2.0) == Interval(-3.0, 2.0, 2.0)
+    assert (lies | Interval.point(0.0)).smallest_magnitude == (lies + lies).smallest_magnitude == 0
+    assert abs(lies) == Interval(0.5, 8.0)
 
 
 def test_map_is_a_little_wider():

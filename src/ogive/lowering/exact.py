@@ -23,8 +23,7 @@ from ogive.graph.expression import ROW_NUMBERS, Expression, Format, in_format, n
 from ogive.lowering.cost import usual_cost, with_undecided
 from ogive.lowering.float_float_results import float_float_results
 from ogive.lowering.identities import beside_one, infinite_at_ends
-from ogive.lowering.moderate import moderate
-from ogive.lowering.moderate_reals import moderate_results
+from ogive.lowering.moderate import moderate_results
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.precisions import CORRECTED, CORRECTED_DOUBLES, CORRECTED_ELEMENTS, IN_WORDS, PROMOTED
 from ogive.lowering.numerics.single import SingleBounded
@@ -132,15 +131,16 @@ def with_test(
 
     form = parameters_in(inputs, outputs)
     if is_of_doubles(roots, inputs, outputs):
-        return moderate(made(TestedDoubles(Bounded(IN_WORDS), inputs, form).tested_shortly(roots, outputs)))
+        words = Bounded(IN_WORDS)
+        last = made(TestedDoubles(words, inputs, form).tested_shortly(roots, outputs))
+        return _level_before(last, moderate_results(last, roots, words))
     is_long = any(t.bits == 64 for t in (*inputs, *outputs))
     arithmetic = Bounded(CORRECTED if is_long else PROMOTED)
     tested = TestedReals(arithmetic, inputs, form).tested_shortly(roots, outputs)
     short = single_results(roots, inputs, outputs, with_undecided(*tested))
     if short is None:
-        shorter = moderate_results(roots, inputs, outputs, arithmetic, with_undecided(*tested))
         last = made(tested)
-        found = last if shorter is None else last.level_before(results=shorter[0], undecided=shorter[1])
+        found = _level_before(last, moderate_results(last, roots, arithmetic))
     else:
         last = made(TestedReals(arithmetic, inputs, form, is_sharp=True).tested_shortly(roots, outputs))
         found = _behind_single(last, *short)
@@ -159,13 +159,18 @@ def _behind_single(
 
     Where float32 has none of these it takes the place of the program, too, if that has a later level.
     """
-    shorter = moderate_results(computed, made.inputs, made.outputs, single, with_undecided(results, undecided))
     first = made.level_before(results=tuple(results), undecided=undecided)
+    shorter = moderate_results(first, computed, single)
     if shorter is None:
         found = replace(made, results=first.results, undecided=undecided) if made.later else made
         return replace(found, first_levels=(first,))
     before = made if single.doubts_usual_parameters else first
-    return replace(made, first_levels=(before.level_before(results=shorter[0], undecided=shorter[1]),))
+    return replace(made, first_levels=(_level_before(before, shorter),))
+
+
+def _level_before(made: Program, tested: Tested | None) -> Program:
+    """A program with a level before it, if there is one."""
+    return made if tested is None else made.level_before(results=tested[0], undecided=tested[1])
 
 
 def repaired(

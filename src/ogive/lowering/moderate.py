@@ -1,197 +1,289 @@
-"""float64 elements of moderate size: a program without what only large operands need, before the one that has it.
+"""Operands of moderate size: a level before the one that takes all operands.
 
-A program of float64 asks of many numbers on the way whether they are infinite, and what to do then. Where operands and
-parameters lie between limits, intervals tell most answers beforehand. `moderate` takes these questions away, which
-changes no bit of such elements' results and of their test. Elements with other operands, or with NaN, are undecided
-there, and the program as it was is the next level, which computes them.
+If |x| is below a limit, clamps against overflow, questions for infinities and the fix-up of NaN results change nothing.
+A shorter graph without them gives the same bits. Elements with other operands, or with NaN, are undecided there, and the
+next level computes them.
 """
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
+from typing import NamedTuple
 
+from ogive.common.dtypes import ElementType
+from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, Operation, node, rewritten, walk
+from ogive.graph.expression import COMPARISONS, Expression, Format, constant, depends_on_elements, in_format, node, walk
 from ogive.lowering.cost import cost, with_undecided
-from ogive.lowering.numerics.bounded import MODERATE
+from ogive.lowering.numerics.bounded import UNSEEN, Bounded
+from ogive.lowering.numerics.double_word import DoubleWord
+from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
-from ogive.lowering.numerics.truths import both, either, nowhere
-from ogive.lowering.program import Program
+from ogive.lowering.numerics.single import NoSingle, SingleBounded
+from ogive.lowering.numerics.truths import both, either, opposite
+from ogive.lowering.program import Program, stored_operand
+from ogive.lowering.single_results import SingleReals
+from ogive.lowering.tested import TestedReals
+from ogive.lowering.tested_doubles import TestedDoubles
 
-__all__ = ["moderate"]
+__all__ = ["moderate_results"]
 
-#: The limits that are tried: the largest magnitude of operands, of parameters, and the smallest of operands. By the first
-#: products do not overflow, by the second exponentials, by the last quotients by operands.
-LIMITS = ((2.0**59, 2.0**59, 0.0), (340.0, 2.0, 0.0), (2.0**59, 2.0**59, 2.0**-59))
-
-#: The share of the cost that may be left.
-WORTHWHILE = 0.95
-
-#: The numbers that questions compare with. Where fewer nodes than one in so many ask them, nothing is tried: that takes time.
-ASKED = frozenset({math.inf, MODERATE, 1 / MODERATE})
-FEWEST = 200
-
-DOUBLE = Machine(Format.F64)
-
-#: Numbers below may be subnormal: what is known of their magnitudes relative to others is not.
-NORMAL = 2.0**-1020
-
-#: Powers of two that float64 has.
-LARGEST_EXPONENT = 1020.0
-
-#: The distance by which an end of an interval is moved for rounding, relative to it and absolutely.
-ROUNDING, TINY = 2.0**-50, 2.0**-1070
-
-#: The ends of a float64 number's interval, and its smallest magnitude. It is finite, unless it is a constant. None: anywhere.
-Lies = tuple[float, float, float] | None
+SINGLE, DOUBLE = Machine(Format.F32), Machine(Format.F64)
 
 
-def moderate(made: Program) -> Program:
-    """A program of float64, or a shorter one of moderate operands before it."""
-    if made.undecided is None or any(t.name != "float64" for t in made.inputs):
-        return made
-    nodes = list(walk(*made.results, made.undecided))
-    if sum(map(_asks, nodes)) * FEWEST < len(nodes):
-        return made
-    best, least_price = made, WORTHWHILE * cost(with_undecided(made.results, made.undecided))
-    leaves = [n for n in nodes if n.operation in (ops.INPUT, ops.PARAMETER)]
-    if not leaves:
-        return made
-    for largest, of_parameters, smallest in LIMITS:
-        known = _Moderate((-largest, largest, smallest), (-of_parameters, of_parameters, 0.0))
-        *results, undecided = known.simplified((*made.results, made.undecided))
-        conditions = []
-        for leaf in leaves:
-            size, is_operand = DOUBLE.abs_(leaf), leaf.operation is ops.INPUT
-            conditions.append(DOUBLE.less_equal_(size, DOUBLE.number(largest if is_operand else of_parameters)))
-            if smallest and is_operand:
-                conditions.append(DOUBLE.less_equal_(DOUBLE.number(smallest), size))
-        beyond = DOUBLE.not_(reduce(both, conditions))
-        test = either(None if undecided is nowhere() else undecided, beyond)
-        price = cost(with_undecided(results, test))
-        if price < least_price:
-            least_price = price
-            best = made.level_before(results=tuple(results), undecided=test)
+class Limits(NamedTuple):
+    """The operands that are moderate."""
+
+    largest: float
+    """The magnitudes of operands and of their products with parameters are smaller."""
+    least: float = 0.0
+    """The smallest magnitude of operands. Above zero, zeros are left out, too."""
+
+
+#: The limits that are tried for float32. Below the first nothing overflows that float64 computes for it. Below the second exp()
+#: is a normal number of float32. Below the others formulas decide which of their own branches to take: gelu and softplus have
+#: a shorter form by it alone. All results but zeros are normal numbers of float32, and their test is short.
+LIMITS = tuple(Limits(largest, 2.0**-40) for largest in (256.0, 87.25, 60.0, 36.0))
+
+#: The same for 16 bits, whose rules in float32 hold up to smaller operands.
+SHORT_LIMITS = (Limits(80.0), Limits(12.75))
+
+#: The same for float64: by the first products do not overflow, by the second exponentials, by the last quotients by operands.
+LONG_LIMITS = (Limits(2.0**59), Limits(340.0), Limits(2.0**59, 2.0**-59))
+
+#: The largest moderate parameter in float64. No parameter of float32 is too large for float64.
+PARAMETER = 2.0**59
+
+#: The saving that the level must make, in the unit of costs, and as a share of the cost in float64.
+WORTHWHILE, WORTHWHILE_SHARE = 1.4, 0.05
+
+#: Arrays have many zeros: in float64 a level that leaves these out has to cost so much less.
+OF_ZEROS = 1.4
+
+
+def moderate_results(
+    made: Program, roots: Sequence[Expression], arithmetic: Bounded
+) -> tuple[tuple[Expression, ...], Expression] | None:
+    """The shorter form of a program's results, and where these are undecided, if it is worth a level."""
+    is_short, is_long = isinstance(arithmetic, SingleBounded), arithmetic.of_doubles
+    types = {t.name for t in (*made.inputs, *(() if is_long else made.outputs))}
+    if not made.inputs or (len(made.inputs) != 1 if is_short else types != {"float64" if is_long else "float32"}):
+        return None
+    price = cost(with_undecided(made.results, made.undecided))
+    best, least = None, price - (price * WORTHWHILE_SHARE if is_long else WORTHWHILE)
+    for limits in SHORT_LIMITS if is_short else LONG_LIMITS if is_long else LIMITS:
+        reals = _reals(arithmetic, made.inputs, limits)
+        try:
+            results, undecided = (
+                reals.tested(roots, made.outputs) if is_short else reals.tested_shortly(roots, made.outputs)
+            )
+        except NoSingle:
+            continue
+        left_out = reals.left_out(roots)
+        test = left_out if undecided is None else either(undecided, left_out)
+        price = cost((*results, test))
+        if price * (OF_ZEROS if is_long and limits.least else 1.0) < least:
+            best, least = (results, test), price
     return best
 
 
-def _asks(n: Expression) -> bool:
-    """Whether this asks if a number is infinite, or very large or small."""
-    is_comparison = n.operation in (ops.LESS, ops.LESS_EQUAL)
-    return is_comparison and any(o.operation is ops.CONSTANT and o.attribute in ASKED for o in n.operands)
+def _reals(arithmetic: Bounded, inputs: tuple[ElementType, ...], limits: Limits) -> ModerateReals:
+    if isinstance(arithmetic, SingleBounded):
+        arithmetic = SingleBounded(arithmetic.goal, are_moderate=arithmetic.are_moderate)  # without doubts
+        return ModerateSingles(arithmetic, inputs, limits)
+    return (ModerateDoubles if arithmetic.of_doubles else ModerateReals)(arithmetic, inputs, limits)
 
 
-class _Moderate:
-    """The known facts about programs whose operands and parameters lie there."""
+class ModerateReals(TestedReals):
+    """The nodes that are needed only where the operands are moderate numbers."""
 
-    def __init__(self, operand: Lies, parameter: Lies) -> None:
-        self.leaves = {ops.INPUT: operand, ops.PARAMETER: parameter}
-        self.lies: dict[Expression, Lies] = {}
+    def __init__(self, arithmetic: Bounded, inputs: tuple[ElementType, ...], limits: Limits) -> None:
+        super().__init__(arithmetic, inputs, Format.F64 if arithmetic.of_doubles else Format.F32)
+        self.limits = limits
+        most = limits.largest * (1 + 2.0**-10)  # products are rounded
+        self.lies = Interval(-most, most)
+        self.scales: dict[Expression, Expression] = {}
+        """The factors of products with the operand, where they are known to be small."""
+        self.are_numbers: dict[Expression, bool] = {}
 
-    def simplified(self, roots: Sequence[Expression]) -> list[Expression]:
-        """The graphs without the questions whose answers are known."""
+    # ---- where elements are left out
 
-        def simplified(_: Expression, new: Expression) -> Expression:
-            found = self._answered(new)
-            if found not in self.lies:
-                self.lies[found] = self._lies(found) if found.format is Format.F64 else None
-            return found
+    def left_out(self, roots: Sequence[Expression]) -> Expression:
+        """Where operands are not moderate: by their bits, which are integers."""
+        limit, least, goal = self._limit(SINGLE), self.limits.least, self.m.goal
+        magnitudes, most = [_magnitude(operand) for operand in self._stored_operands()], _bits(limit, goal)
+        if least:  # as unsigned integers, numbers below the least are larger than all others
+            bottom = SINGLE.number(least)
+            limit = SINGLE.select_(SINGLE.less_(limit, bottom), bottom, limit)
+            *magnitudes, most = (
+                node(ops.SUBTRACT, (bits, _bits(bottom)), None, Format.U32) for bits in (*magnitudes, _bits(limit))
+            )
+        return node(ops.LESS_EQUAL, (most, reduce(_larger, magnitudes)), None, Format.BIT)
 
-        return list(rewritten(roots, simplified))
+    def _stored_operands(self) -> list[Expression]:
+        return [stored_operand(node(ops.INPUT, (), i, Format.NUMBER), self.inputs) for i in range(len(self.inputs))]
 
-    def _answered(self, current: Expression) -> Expression:
-        """The node, or what is known of it."""
-        truth: bool | None = None
-        operands = current.operands
+    def _limit(self, machine: Machine) -> Expression:
+        """The magnitude that operands are below, so that their products with parameters are small, too."""
+        m, limit = self.m, machine.number(self.limits.largest)
+        for scale in self.scales.values():
+            quotient = m.div_(m.number(self.limits.largest), m.abs_(self.number(scale).high))
+            other = in_format(quotient, machine.format)
+            limit = machine.select_(machine.less_(other, limit), other, limit)
+        return limit
+
+    # ---- numbers
+
+    def _input(self, root: Expression) -> DoubleWord:
+        value = super()._input(root)
+        largest = min(value.error.largest, self.lies.largest_magnitude)
+        least = max(value.error.least, self.limits.least)
+        # A level that leaves out zeros pays where arrays have none: of float64 alone it may be chosen for the gap.
+        lies = replace(self.lies, gap=self.limits.least if self.m.of_doubles else 0.0)
+        return replace(value, interval=lies, error=replace(value.error, largest=largest, least=least))
+
+    def _number(self, root: Expression) -> DoubleWord:
+        value, scale = super()._number(root), _scale(root)
+        if scale is None:
+            return value
+        self.scales[root] = scale
+        return replace(value, interval=self.lies)
+
+    def _truth(self, root: Expression) -> Expression:
+        known = self._known(root)
+        return super()._truth(root) if known is None else node(ops.CONSTANT, (), known, Format.BIT)
+
+    def _decided(self, root: Expression) -> Expression | None:
+        known = self._known(root.operands[0])
+        return None if known is None else root.operands[1 if known else 2]
+
+    def _known(self, condition: Expression) -> bool | None:
+        """The truth of a comparison that intervals decide."""
+        if condition.operation not in COMPARISONS or not self._is_number(condition):
+            return None
+        if condition.operands[0].format is not Format.NUMBER:
+            return None
+        if self.asks_for_limits(condition) and not self.m.of_doubles:
+            return None
+        left, right = (self.number(operand).interval for operand in condition.operands)
+        if _is_below(left, right):
+            return condition.operation is not ops.EQUAL
+        return False if _is_below(right, left) else None
+
+    def _canonical(self, root: Expression, value: Expression) -> Expression:
+        return value if self._is_number(root) else super()._canonical(root, value)
+
+    def _is_number(self, root: Expression) -> bool:
+        """Whether this is never NaN, nor anything that it is made of."""
+        for current in walk(root, operands=self._unknown_to_be_numbers):
+            if current not in self.are_numbers:
+                self.are_numbers[current] = current.format is not Format.NUMBER or self._is_of_numbers(current)
+            if not self.are_numbers[current]:
+                self.are_numbers[root] = False
+                return False
+        return True
+
+    def _unknown_to_be_numbers(self, current: Expression) -> Sequence[Expression]:
+        return () if current in self.are_numbers else current.operands
+
+    def _is_of_numbers(self, current: Expression) -> bool:
+        """Whether this is never NaN if its operands are not."""
+        intervals = [self.number(operand).interval for operand in current.operands if operand.format is Format.NUMBER]
+        are_finite = [interval.within(-self.m.largest, self.m.largest) for interval in intervals]
         match current.operation:
-            case ops.LESS | ops.LESS_EQUAL | ops.EQUAL if operands[0].format is Format.F64:
-                truth = self._compared(current.operation, *operands)
-            case ops.SELECT | ops.SELECT_RARE if operands[0].operation is ops.CONSTANT:
-                return operands[1] if operands[0].attribute else operands[2]
-            case ops.NOT if operands[0].operation is ops.CONSTANT:
-                truth = not operands[0].attribute
-            case ops.AND | ops.OR if current.format is Format.BIT:
-                for operand, other in (operands, operands[::-1]):
-                    if operand.operation is ops.CONSTANT:
-                        is_neutral = bool(operand.attribute) is (current.operation is ops.AND)
-                        return other if is_neutral else operand
-        if truth is not None:
-            return node(ops.CONSTANT, (), truth, Format.BIT)
-        return current
-
-    def _compared(self, operation: Operation, a: Expression, b: Expression) -> bool | None:
-        """The result of a comparison; None where that depends."""
-        first, second = self.lies[a], self.lies[b]
-        if first is None or second is None:
-            return None
-        if operation is ops.EQUAL and a is b:
-            return True
-        if first[1] < second[0]:
-            return operation is not ops.EQUAL
-        return False if second[1] < first[0] else None
-
-    def _lies(self, n: Expression) -> Lies:
-        if n.operation is ops.CONSTANT:
-            value = n.attribute
-            return None if math.isnan(value) else (value, value, abs(value))
-        if not n.operands:
-            return self.leaves.get(n.operation)
-        given = [self.lies[operand] for operand in n.operands if operand.format is not Format.BIT]
-        if not given:  # a truth value as a number
-            return 0.0, 1.0, 0.0
-        if any(lies is None or math.inf in (lies[1], -lies[0]) for lies in given):
-            return None
-        low, high, least = _computed(n.operation, [lies for lies in given if lies is not None])
-        low, high = low - abs(low) * ROUNDING - TINY, high + abs(high) * ROUNDING + TINY
-        if not (-sys.float_info.max < low and high < sys.float_info.max):
-            return None
-        least = max(least * (1 - ROUNDING), low, -high)
-        return low, high, least if least > NORMAL else 0.0
+            case ops.CONSTANT:
+                return bool(current.attribute == current.attribute)
+            case ops.ADD | ops.SUBTRACT:
+                return any(are_finite)
+            case ops.MULTIPLY:
+                return all(are_finite)
+            case ops.DIVIDE:
+                return all(are_finite) and (intervals[1].smallest_magnitude > 0 or current in self.scales)
+            case functions.LOG1P | ops.SQUARE_ROOT:
+                return intervals[0].low >= 0
+        return current.operation.never_makes_nan
 
 
-def _computed(operation: Operation, given: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:
-    """Where the result of an operation lies but for rounding, and its smallest magnitude, of operands that lie there."""
-    low, high, least = given[0]
-    largest = max(-low, high)
-    match operation:
-        case ops.NEGATE:
-            return -high, -low, least
-        case ops.ABSOLUTE:
-            return least, largest, least
-        case ops.COPY_SIGN:
-            return -largest, largest, least
-        case ops.SQUARE_ROOT if low >= 0:
-            return math.sqrt(low), math.sqrt(high), math.sqrt(least)
-        case ops.FLOOR | ops.CEILING | ops.TRUNCATE | ops.ROUND_EVEN:
-            return low - 1, high + 1, 0.0
-    if len(given) == 1:
-        return -math.inf, math.inf, 0.0
-    low_2, high_2, least_2 = given[1]
-    match operation:
-        case ops.ADD:
-            return low + low_2, high + high_2, 0.0
-        case ops.SUBTRACT:
-            return low - high_2, high - low_2, 0.0
-        case ops.SELECT | ops.SELECT_RARE:
-            return min(low, low_2), max(high, high_2), min(least, least_2)
-        case ops.SCALE_BY_POWER_OF_TWO if high_2 < LARGEST_EXPONENT:
-            power = 2.0 ** max(math.floor(low_2), -LARGEST_EXPONENT)
-            low_2, high_2, least_2 = 0.0, 2.0 ** math.ceil(high_2), power if low_2 > -LARGEST_EXPONENT else 0.0
-        case ops.DIVIDE if least_2 > NORMAL and (low_2 > 0 or high_2 < 0):
-            low_2, high_2, least_2 = 1 / high_2, 1 / low_2, 1 / max(-low_2, high_2)
-        case ops.DIVIDE if least_2 > NORMAL:
-            low_2, high_2, least_2 = -1 / least_2, 1 / least_2, 1 / max(-low_2, high_2)
-        case ops.MULTIPLY | ops.FMA:
-            pass
-        case _:
-            return -math.inf, math.inf, 0.0
-    ends = low * low_2, low * high_2, high * low_2, high * high_2
-    low, high = min(ends), max(ends)
-    # A product's rounding shows in the sum too: there it may be the larger part.
-    if operation is ops.FMA:
-        margin = max(-low, high) * ROUNDING
-        return low + given[2][0] - margin, high + given[2][1] + margin, 0.0
-    return low, high, least * least_2
+class ModerateSingles(ModerateReals, SingleReals):
+    """The same of results of 16 bits in float32."""
+
+    def _number(self, root: Expression) -> DoubleWord:
+        value = super()._number(root)
+        if root not in self.scales:
+            return value
+        # The product is as small as its interval says, and so it does not overflow.
+        doubt = either(*(self.numbers[operand].error.doubt for operand in root.operands))
+        most = self.lies.largest_magnitude
+        return replace(value, error=replace(value.error, doubt=doubt, largest=min(value.error.largest, most)))
+
+
+class ModerateDoubles(ModerateReals, TestedDoubles):
+    """The same of float64, and of moderate parameters."""
+
+    def left_out(self, roots: Sequence[Expression]) -> Expression:
+        limit, conditions = self._limit(DOUBLE), []
+        for operand in self._stored_operands():
+            size = DOUBLE.abs_(operand)
+            conditions.append(DOUBLE.less_(size, limit))
+            if self.limits.least:
+                conditions.append(DOUBLE.less_equal_(DOUBLE.number(self.limits.least), size))
+        for n in walk(*roots):
+            if n.operation is ops.PARAMETER:
+                size = DOUBLE.abs_(super()._parameter(n).high)
+                conditions.append(DOUBLE.less_equal_(size, DOUBLE.number(PARAMETER)))
+        return opposite(reduce(both, conditions))
+
+    def _function(self, root: Expression, operands: Sequence[DoubleWord]) -> DoubleWord:
+        return self._unscaled(super()._function(root, operands))
+
+    def _with_bound(self, root: Expression) -> DoubleWord:
+        return self._unscaled(super()._with_bound(root))
+
+    def _unscaled(self, number: DoubleWord) -> DoubleWord:
+        """A number that is not tiny needs no power of two beside it."""
+        is_normal = number.error.least > UNSEEN and number.error.largest < 1 / UNSEEN
+        return self.m.unscaled(number) if is_normal else number
+
+    def _parameter(self, root: Expression) -> DoubleWord:
+        found = super()._parameter(root)
+        return replace(found, interval=Interval(-PARAMETER, PARAMETER), error=replace(found.error, largest=PARAMETER))
+
+
+def _bits(single: Expression, form: Format = Format.F32) -> Expression:
+    """The bits of a float32, or of the number of 16 bits next to it: no smaller one of these is less than it."""
+    if form is Format.F16:
+        return node(ops.BITCAST, (in_format(single, form),), None, Format.U16)
+    bits = node(ops.BITCAST, (single,), None, Format.U32)
+    if form is Format.F32:
+        return bits
+    return in_format(node(ops.SHIFT_RIGHT, (bits,), 16, Format.U32), Format.U16)
+
+
+def _magnitude(operand: Expression) -> Expression:
+    if operand.format is Format.F32:
+        return _bits(SINGLE.abs_(operand))
+    without_sign = node(ops.CONSTANT, (), 0x7FFF, Format.U16)
+    return node(ops.AND, (node(ops.BITCAST, (operand,), None, Format.U16), without_sign), None, Format.U16)
+
+
+def _larger(a: Expression, b: Expression) -> Expression:
+    return node(ops.SELECT, (node(ops.LESS, (a, b), None, Format.BIT), b, a), None, Format.U32)
+
+
+def _scale(root: Expression) -> Expression | None:
+    """The factor of the operand, if it is its product with parameters, or its quotient by them."""
+    if root.operation not in (ops.MULTIPLY, ops.DIVIDE):
+        return None
+    x, w = root.operands
+    if root.operation == ops.MULTIPLY and x.operation != ops.INPUT:
+        x, w = w, x
+    if x.operation != ops.INPUT or w.operation == ops.CONSTANT or depends_on_elements(w):
+        return None
+    return w if root.operation == ops.MULTIPLY else node(ops.DIVIDE, (constant(1), w), None, w.format)
+
+
+def _is_below(a: Interval, b: Interval) -> bool:
+    """Whether the numbers of one interval are less than those of another as far as they are accurate, too."""
+    return a.high + 2.0**-20 * min(max(abs(a.high), abs(b.low)), 2.0**1000) < b.low

@@ -319,7 +319,7 @@ class TestedDoubles(TestedReals, UntestedElements):
             return self._constant(root.attribute)
         number = super()._number(root)
         if root.operation == ops.MULTIPLY and root.operands[0] is root.operands[1]:
-            return replace(number, interval=Interval(max(number.interval.low, 0.0), max(number.interval.high, 0.0)))
+            return replace(number, interval=abs(number.interval))
         return number
 
     def _operated(self, root: Expression) -> DoubleWord:

@@ -207,7 +207,8 @@ class Bounded(Totals):
         for part, other in ((a, b), (b, a)):
             if part.error.static:
                 product = part.error.static * other.error.largest * SLACK
-                if product <= self.next_to_nothing:
+                shows = product > UNSEEN and self._is_unseen(part.error.static)  # and need not: beside zeros it is all
+                if product <= self.next_to_nothing and not shows:
                     static += product
                 elif self._is_unseen(part.error.static) and other.interval.within(-MODERATE, MODERATE):
                     static += part.error.static * MODERATE

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = ["EVERYTHING", "Interval"]
 
@@ -16,16 +16,23 @@ __all__ = ["EVERYTHING", "Interval"]
 #: The smallest number of float64: what underflows lies between zero and it.
 LEAST = math.ulp(0.0)
 
+#: A smaller gap around zero is none: products of such numbers may underflow.
+LEAST_GAP = 2.0**-1000
+
 
 @dataclass(frozen=True)
 class Interval:
     low: float
     high: float
+    #: The magnitude that no number is below, though some are negative and some positive.
+    gap: float = 0.0
 
     def __post_init__(self) -> None:
         # inf - inf and 0 * inf say nothing about that bound.
         object.__setattr__(self, "low", -math.inf if math.isnan(self.low) else self.low)
         object.__setattr__(self, "high", math.inf if math.isnan(self.high) else self.high)
+        if not (self.low <= 0 <= self.high and self.gap > LEAST_GAP):
+            object.__setattr__(self, "gap", 0.0)
 
     @classmethod
     def around(cls, *values: float) -> Interval:
@@ -40,7 +47,7 @@ class Interval:
 
     @property
     def smallest_magnitude(self) -> float:
-        return 0.0 if self.low <= 0 <= self.high else min(abs(self.low), abs(self.high))
+        return self.gap if self.low <= 0 <= self.high else min(abs(self.low), abs(self.high))
 
     @property
     def largest_magnitude(self) -> float:
@@ -53,17 +60,21 @@ class Interval:
         return self + -other
 
     def __neg__(self) -> Interval:
-        return Interval(-self.high, -self.low)
+        return Interval(-self.high, -self.low, self.gap)
 
     def __mul__(self, other: Interval) -> Interval:
         ends = [(a, b) for a in (self.low, self.high) for b in (other.low, other.high)]
         products = [a * b for a, b in ends]
         underflowed = [math.copysign(LEAST, p) for (a, b), p in zip(ends, products, strict=True) if p == 0 != a and b]
-        return Interval.around(*products, *underflowed)
+        around = Interval.around(*products, *underflowed)
+        return replace(around, gap=_below(self.smallest_magnitude * other.smallest_magnitude))
 
     def __truediv__(self, other: Interval) -> Interval:
         if other.smallest_magnitude == 0:
             return EVERYTHING
+        if other.gap:
+            most = _above(1 / other.gap)
+            return self * Interval(-most, most, _below(1 / other.largest_magnitude))
         return self * Interval.around(1 / other.low, 1 / other.high)
 
     def __abs__(self) -> Interval:
@@ -71,7 +82,8 @@ class Interval:
 
     def __or__(self, other: Interval) -> Interval:
         """The interval that holds both."""
-        return Interval(min(self.low, other.low), max(self.high, other.high))
+        gap = min(self.smallest_magnitude, other.smallest_magnitude)
+        return Interval(min(self.low, other.low), max(self.high, other.high), gap)
 
     def map(self, increasing: Callable[[float], float]) -> Interval:
         """The image under an increasing function."""

@@ -87,18 +87,22 @@ def atanh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 
 def _log1p(m: Arithmetic, x: DoubleWord, number: DoubleWord) -> DoubleWord:
     """log1p of a number that is nearly ``2 x`` where that is large, and infinity at infinity."""
-    infinity, zero = m.number(math.inf), m.number(0.0)
     if m.goal is not m.format:
         high, low = log1p(m, number).high, None
+    elif x.interval.within(-_large(m), _large(m)):
+        return log1p(m, number)
     else:
         is_large = m.less_(m.number(_large(m)), x.high)
         finite = replace(m.clamped(x, 1.0, m.largest), interval=Interval(1.0, m.largest))
         result = log1p(m, m.select(is_large, finite, number))
         # The logarithm is much larger than log(2) where that is added.
-        log2_high, log2_low = (m.select_(is_large, m.number(float.fromhex(part)), zero) for part in LOG_2[m.format])
+        log2_high, log2_low = (
+            m.select_(is_large, m.number(float.fromhex(part)), m.number(0.0)) for part in LOG_2[m.format]
+        )
         high, low = m.fast_two_sum(result.high, log2_high)
         low = m.add_(m.add_(low, log2_low), m.low_part(result))
-    high = m.select_(m.equal_(x.high, infinity), infinity, high)
+    if not m.is_bounded(x.interval):
+        high = m.select_(m.equal_(x.high, m.number(math.inf)), m.number(math.inf), high)
     return DoubleWord(high, low, interval=Interval(0.0, math.inf))
 
 

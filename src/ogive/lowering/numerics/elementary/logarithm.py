@@ -44,6 +44,7 @@ from ogive.lowering.numerics.truths import both, either
 __all__ = [
     "LEAST_OF_LOG",
     "half_log_of_quotient",
+    "is_ordinary",
     "log",
     "log1p",
     "log1p_to_one",
@@ -190,7 +191,7 @@ def log1p(m: Arithmetic, x: DoubleWord) -> DoubleWord:
             scale = m.from_bits_(_subtract(m.whole(m.bias << (m.precision - 1)), power))
         else:
             # The inverse of the power of other numbers would underflow, which takes some processors a hundred cycles.
-            scale = m.scale_(one, m.neg_(m.select_(_is_ordinary(m, total.high), k, zero)))
+            scale = m.scale_(one, m.neg_(m.select_(is_ordinary(m, total), k, zero)))
     offset = m.sub_(scale, one)
     if m.is_long:
         scaled = m.mul_(x.high, scale), m.mul_(m.low_part(x), scale)
@@ -267,9 +268,10 @@ def _exponent(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
     return _exponent_of_bits(m, _subtract(m.bits_(x), m.whole(ROOT_HALF)))
 
 
-def _is_ordinary(m: Arithmetic, x: Expression) -> Expression:
+def is_ordinary(m: Arithmetic, x: DoubleWord) -> Expression:
     """Whether a number is positive and finite."""
-    return both(m.less_(m.number(0.0), x), m.less_(x, m.number(math.inf)))
+    is_positive = m.less_(m.number(0.0), x.high)
+    return is_positive if m.is_bounded(x.interval) else both(is_positive, m.less_(x.high, m.number(math.inf)))
 
 
 def _exponent_of_bits(m: Arithmetic, bits: Expression) -> tuple[Expression, Expression]:
@@ -291,9 +293,9 @@ def _with_special_cases(m: Arithmetic, x: DoubleWord, result: DoubleWord) -> Dou
     interval, zero = x.interval.map(_log), m.number(0.0)
     if _is_never_special(m, x):
         return replace(result, interval=interval)
-    infinity = m.number(math.inf)
-    ordinary = _is_ordinary(m, x.high)
-    special = m.select_(m.equal_(x.high, infinity), infinity, m.number(math.nan))
+    ordinary, special, infinity = is_ordinary(m, x), m.number(math.nan), m.number(math.inf)
+    if not m.is_bounded(x.interval):
+        special = m.select_(m.equal_(x.high, infinity), infinity, special)
     special = m.select_(m.equal_(x.high, zero), m.number(-math.inf), special)
     low = None if result.low is None else m.select_(ordinary, result.low, zero)
     high = m.select_(ordinary, result.high, special)

@@ -19,12 +19,12 @@ from dataclasses import replace
 
 from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, node
+from ogive.graph.expression import Expression, Format
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS
 from ogive.lowering.numerics.elementary.exponential.exp import exp
 from ogive.lowering.numerics.elementary.function_row import Function, anywhere, computed_by, of_operand
-from ogive.lowering.numerics.elementary.logarithm import precise_log, reduced
+from ogive.lowering.numerics.elementary.logarithm import is_ordinary, precise_log, reduced
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.truths import both, either
 
@@ -120,12 +120,9 @@ def cbrt(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     if not m.extended:
         y, low = m.add_(y, low), None  # type: ignore[assignment]
     found = m.renormalised(DoubleWord(m.scale_(y, q), None if low is None else m.scale_(low, q)))
-    zero = m.number(0.0)
-    ordinary = node(
-        ops.AND, (m.less_(zero, magnitude.high), m.less_(magnitude.high, m.number(math.inf))), None, Format.BIT
-    )
+    ordinary = is_ordinary(m, m.absolute(x))
     high = m.select_(ordinary, found.high, m.absolute(x).high)
-    low_part = None if found.low is None else m.select_(ordinary, found.low, zero)
+    low_part = None if found.low is None else m.select_(ordinary, found.low, m.number(0.0))
     return m.copy_sign(DoubleWord(high, low_part, interval=abs(x.interval).map(math.cbrt), is_normal=True), x.high)
 
 

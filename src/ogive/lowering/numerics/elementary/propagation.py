@@ -561,6 +561,8 @@ def _zero_at(m: Bounded, end: float, operand: DoubleWord, a: DoubleWord) -> Doub
 
     Rules move operands to where the result is next to nothing.
     """
+    if m.is_bounded(operand.interval):
+        return a
     is_end, zero = m.equal_(m.unscaled(operand).high, m.number(end)), m.number(0.0)
     high, low = (None if part is None else m.select_(is_end, zero, part) for part in (a.high, a.low))
     assert high is not None

@@ -1,5 +1,6 @@
 """The level of moderate operands: its results have the bits of the level that takes all operands."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from ogive.graph.expression import Expression, Format, constant, lift, node, wal
 from ogive.lowering.cost import cost
 from ogive.lowering.fuse import fuse
 from ogive.lowering.lower import lower
-from ogive.lowering.moderate_reals import LIMITS, _is_below
+from ogive.lowering.moderate import LIMITS, _is_below
 from ogive.lowering.numerics.interval import Interval
 from ogive.runtime.kernels import make_ufunc
 from tests.inputs import CASES, assert_same_bits, random_values, special_values
@@ -54,7 +55,7 @@ def inputs(count=1 << 16):
     places = np.arange(0, count, 97)
     mixed[places] = np.resize(special, len(places))
     patterns = np.linspace(0, 2**32 - 1, count).astype(np.uint32).view(np.float32)
-    edges = np.array([limit * (1 + d * 2.0**-23) for limit in LIMITS for d in range(-70, 70)], np.float32)
+    edges = np.array([limit.largest * (1 + d * 2.0**-23) for limit in LIMITS for d in range(-70, 70)], np.float32)
     return np.concatenate([ordinary, mixed, patterns, edges, -edges, random_values(SINGLE, count), special])
 
 
@@ -286,3 +287,11 @@ def test_what_is_less_by_no_more_than_errors_is_not_less(scale):
     assert not _is_below(Interval.point(one), Interval.point(a_little_more))
     one, more = sorted((scale, scale * (1 + 2.0**-19)))
     assert _is_below(Interval.point(one), Interval.point(more))
+
+
+def test_all_finite_numbers_lie_between_the_infinities():
+    finite = Interval(-340.0, 340.0)
+    assert _is_below(Interval.point(-math.inf), finite)
+    assert _is_below(finite, Interval.point(math.inf))
+    assert not _is_below(Interval.point(math.inf), Interval.point(math.inf))
+    assert not _is_below(finite, Interval(0.0, math.inf))
