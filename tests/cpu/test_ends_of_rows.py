@@ -40,6 +40,11 @@ def own(formula: Callable[..., Any], *, reduces: bool = False) -> Any:
     return ogive.row_operator(formula, reduces=reduces)
 
 
+def _below_largest(x: Any) -> Any:
+    largest = f.row_max(x)
+    return x - largest - f.log1p(f.row_sum(f.where(x < largest, f.exp(x - largest), 0)))
+
+
 def _logarithms_times(x: Any, y: Any) -> Any:
     return f.row_sum(ogive.log_softmax(x) * y)
 
@@ -91,6 +96,31 @@ OF_DOUBLES: dict[str, tuple[Any, list[list[list[float]]]]] = {
 def test_rows_of_doubles(name: str) -> None:
     op, cases = OF_DOUBLES[name]
     assert [wrong for rows in cases for wrong in differing(op, "float64", rows)] == []
+
+
+ROWS = (
+    [-0.0, -1000.0],
+    [0.0, -1000.0],
+    [1000.0, -104.0, 5.0],
+    [0.0, -0.0, -1000.0, -0.0],
+    [-INF, -1000.0, 1000.0, 5.0],
+)
+
+#: A number less what has underflowed: zero, and the exact number is less.
+WITH_UNDERFLOW = {
+    "log_softmax": _below_largest,
+    "half of it": lambda x: _below_largest(x) / 2,
+    "its opposite": lambda x: -3 * _below_largest(x),
+    "a sum": lambda x: x - f.row_max(x) - f.row_sum(f.where(x < f.row_max(x), f.exp(x - f.row_max(x)), 0)),
+    "an exponential of the row": lambda x: (x - x) - f.exp(f.row_min(x)),
+}
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", WITH_UNDERFLOW)
+def test_zeros_have_the_sign_of_what_has_underflowed(name: str, kind: str) -> None:
+    op = own(WITH_UNDERFLOW[name])
+    assert [wrong for row in ROWS for wrong in differing(op, kind, [row])] == []
 
 
 def test_products_of_nine_floats_beside_an_infinity() -> None:

@@ -438,24 +438,16 @@ class DoubleRows(TestedRows):
         differing = except_where(either(differ(low, high), is_small), nothing)
         return value, self._open(error, except_where(differing, bound.exactly))
 
-    def _where_nothing(self, root: Expression, *, in_row: bool = False) -> Expression | None:
+    def _where_nothing(self, root: Expression) -> Expression | None:
         """Where a number is zero because operands are, and has not underflowed; None for never. Of a gradient of zeros all results are.
 
-        ``in_row``: where all of a row's are. But for factors that alone is asked, which takes no time.
+        Of factors each element is asked, and of other numbers whether all of the row's are zero, which takes no time.
         """
         m, operation = self.m, root.operation
-        if operation is ops.CONSTANT:
-            return None if root.attribute else m.always
-        if operation is ops.INPUT or operation in EXTREMES:
-            size = self.sizes.get(root) if in_row and operation is ops.INPUT else self.number(root).high
-            return m.equal_(size, m.number(0.0)) if size is not None and self.number(root).error.is_exact else None
-        if operation is ops.MULTIPLY:
-            return either(*(self._where_nothing(n, in_row=in_row) for n in root.operands))
-        if operation in (ops.DIVIDE, ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN, ops.ROW_SUM):
-            return self._where_nothing(root.operands[0], in_row=True)
-        if operation in (ops.ADD, ops.SUBTRACT, ops.SELECT):
-            return both(*(self._where_nothing(n, in_row=True) for n in root.operands[-2:]))
-        return None
+        if operation is ops.INPUT:
+            number = self.number(root)
+            return m.equal_(number.high, m.number(0.0)) if number.error.is_exact else None
+        return either(*map(self._where_nothing, root.operands)) if operation is ops.MULTIPLY else self._all_zero(root)
 
     def _result(self, root: Expression) -> DoubleWord:
         """The number of a root whose results are of a shorter type, with its power of two multiplied in."""

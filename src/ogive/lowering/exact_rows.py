@@ -191,7 +191,7 @@ class _UsualRows(TestedRows):
         v, error = number.high, number.error
         low, undecided = super()._tested_float(root, storage)
         if error.absolute is not None:
-            reach = self._reach(number, error)
+            reach = self._reach(number, self._with_zeros(root, number))
             # The upper end is the negative of the lower one of the negative number: so a zero keeps its sign.
             ends = (m.fma_(reach, m.number(-SLACK_OF_RUNNING), end) for end in (v, m.neg_(v)))
             low, negative = (in_format(end, Format.F32) for end in ends)

@@ -15,7 +15,18 @@ from functools import reduce
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
 from ogive.graph.elementary_functions import ATAN2, LARGER, SMALLER
-from ogive.graph.expression import STORAGE, Expression, Format, Operation, in_format, is_extreme, node, walk
+from ogive.graph.expression import (
+    COMPARISONS,
+    STORAGE,
+    Expression,
+    Format,
+    Operation,
+    depends_on_elements,
+    in_format,
+    is_extreme,
+    node,
+    walk,
+)
 from ogive.lowering.fold import fewer_conversions
 from ogive.lowering.numerics.bound import Beyond, Bound
 from ogive.lowering.numerics.bounded import Bounded
@@ -32,7 +43,7 @@ from ogive.lowering.numerics.rounded_results import (
     to_odd,
     with_zeros_below,
 )
-from ogive.lowering.numerics.truths import both, chosen, either, except_where, opposite
+from ogive.lowering.numerics.truths import both, chosen, either, except_where, nowhere, opposite
 from ogive.lowering.real_lowering import RealLowering
 
 __all__ = ["TestedReals", "agree", "differ", "has_rule"]
@@ -97,6 +108,8 @@ class TestedReals(RealLowering):
     m: Bounded
     #: Whether zeros whose sign nobody knows are undecided. Rows do not look at them.
     follows_signs = True
+    #: Whether a result that is zero is taken as it comes.
+    takes_zeros = False
     #: Second words that are next to nothing, and numbers next to zero: in no element type is that another number than zero.
     little = beside_zero = NEXT_TO_NOTHING
 
@@ -180,9 +193,7 @@ class TestedReals(RealLowering):
         """A number rounded to float32, for 16 bits in such a way that rounding it again is as good as rounding once."""
         m = self.m
         number = self._result(root)
-        error = number.error
-        if self.follows_signs and not m.extended and error.static and error.absolute is not None:
-            error = replace(error, keeps_sign=either(error.keeps_sign, self._zero_by_operands(root)))
+        error = self._with_zeros(root, number)
         single = m.single_of(number.high) if number.low is None else None
         if single is not None and error.is_exact:
             return single, error.doubt
@@ -210,6 +221,19 @@ class TestedReals(RealLowering):
                 differing = both(differing, m.not_(m.equal_(*(n.high for n in ends))))
             return low, either(differing, error.doubt)
         return self._tested_16_bits(root, number, error, storage)
+
+    def _with_zeros(self, root: Expression, number: DoubleWord) -> Bound:
+        """The bound of a result that knows its sign where it is zero because operands are."""
+        m, error = self.m, number.error
+        if m.extended or self.takes_zeros or not error.static or error.absolute is None:
+            return error
+        known = self._zero_by_operands(root)
+        asked = (
+            [] if known is None else [n for n in walk(known) if n.operation in COMPARISONS and depends_on_elements(n)]
+        )
+        if known is not None and not self.follows_signs and len(asked) > 1:  # few results are zero
+            known = node(ops.SELECT_RARE, (m.equal_(number.high, m.number(0.0)), known, nowhere()), None, Format.BIT)
+        return replace(error, keeps_sign=either(error.keeps_sign, known))
 
     def _open(self, error: Bound, differing: Expression | None) -> Expression | None:
         """Where a result is undecided whose ends differ there: vast numbers are infinite, and NaN is decided."""
@@ -325,7 +349,7 @@ class TestedReals(RealLowering):
             # But where terms nearly cancel it may be more than the number, and decides the sign of its zero.
             # Where it has the sign of the exact number it loses no more than all of it: -40 exp(-3000) is -0.
             lost = m.number(error.static)
-            if not (m.extended or self.follows_signs):
+            if self.takes_zeros:
                 lost = m.select_(m.equal_(magnitude, m.number(0.0)), m.number(0.0), lost)
             if kept is not None:
                 lost = m.select_(kept, m.number(0.0), lost)
@@ -366,8 +390,11 @@ class TestedReals(RealLowering):
         """Where a factor is such a zero, and the other one has a known sign. Where signs are followed, the product is in doubt else."""
         if is_zero is None or self.follows_signs:
             return is_zero
-        has_sign = either(self.m.keeps_sign(self.number(other)), other_is_zero)
-        return both(is_zero, has_sign)
+        return both(is_zero, either(self._has_sign(other), other_is_zero))
+
+    def _has_sign(self, root: Expression) -> Expression | None:
+        """Where a number has the sign of the exact one; None for nowhere."""
+        return self.m.keeps_sign(self.number(root))
 
     def _keeps_sign(self, number: DoubleWord, error: Bound) -> Expression | None:
         return self.m.keeps_sign(number) if self.m.follows_exactness else error.keeps_sign

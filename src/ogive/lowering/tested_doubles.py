@@ -67,7 +67,10 @@ class TestedDoubles(TestedReals, UntestedElements):
 
     def __init__(self, arithmetic: Bounded, inputs: tuple[ElementType, ...], parameters: Format) -> None:
         super().__init__(arithmetic, inputs, parameters)
-        self.follows_signs = self._splits_operands  # the first level looks at results alone (`_zero_without_sign`)
+        self.follows_signs = self._splits_operands
+        self.takes_zeros = (
+            not self._splits_operands and not arithmetic.extended
+        )  # the first level looks at results (`_zero_without_sign`)
         self.small = 0.0
         """Results that are tested may have lost bits if they are smaller than this."""
 

@@ -60,7 +60,7 @@ from ogive.lowering.row_numbers import (
     weighted_exponential,
     within_row,
 )
-from ogive.lowering.tested import ROUNDED, TestedReals
+from ogive.lowering.tested import ROUNDED, SLACK_OF_RUNNING, TestedReals
 
 __all__ = ["TestedRows", "UnboundedError", "sums_of"]
 
@@ -89,7 +89,7 @@ SUM_OF_GROUPS = 2.0**-50
 PRODUCT_OF_ONE_WORD, PRODUCT_OF_TWO_WORDS = 2.0**-52, 2.0**-99
 
 #: As large a share of the weights is added to the magnitudes of weighted exponentials: next to nothing.
-SHARE_OF_WEIGHTS = 2.0**-800
+SHARE_OF_WEIGHTS = 2.0**-700
 
 #: Below all exponents of exponentials.
 BELOW_ALL = 2.0**800
@@ -794,14 +794,23 @@ class TestedRows(RowLowering, TestedReals):
         For weighted exponentials it is zero only if all weights are, and not where the exponentials have underflowed.
         """
         if operand not in self.sizes:
-            single, weighted = self.m.single_of(value), weighted_exponential(operand)
+            single, weight = self.m.single_of(value), self._weight(operand)
             summed = value if single is None else single
             sizes = node(ops.ABSOLUTE, (summed,), None, summed.format)
-            if weighted is not None and single is None:
-                weight = self.m.abs_(self.number(weighted[0]).high)
-                sizes = self.m.fma_(weight, self.m.number(SHARE_OF_WEIGHTS), sizes)
+            if weight is not None and single is None:
+                sizes = self.m.fma_(self.m.abs_(self.number(weight).high), self.m.number(SHARE_OF_WEIGHTS), sizes)
             self.sizes[operand] = self._summed(sizes, Summation.UNCOMPENSATED)
         return self.sizes[operand]
+
+    def _weight(self, operand: Expression) -> Expression | None:
+        """The exact factor of a product that may underflow, or the weight of an exponential."""
+        weighted = weighted_exponential(operand)
+        if weighted is not None:
+            return weighted[0]
+        if self.m.extended or operand.operation is not ops.MULTIPLY or not self.number(operand).error.static:
+            return None
+        exact = [n for n in operand.operands if self.number(n).error.is_exact]
+        return exact[0] if len(exact) == 1 else None
 
     def _plus(self, a: Expression | None, b: Expression) -> Expression:
         return b if a is None else self.rows.m.add_(a, b)
@@ -988,6 +997,66 @@ class TestedRows(RowLowering, TestedReals):
         return DoubleWord(*m.two_sum(high, low), interval=found.interval, low_is_number=False, error=error)
 
     # ---- results
+
+    def _zero_by_numbers(self, root: Expression, are_zero: Sequence[Expression | None]) -> Expression | None:
+        if root.operation is ops.COPY_SIGN:
+            return are_zero[0]
+        if root.operation is ops.CONSTANT:
+            return None if root.attribute else self.m.always
+        if root.operation in EXTREMES:
+            return self._zero_extreme(root)
+        if root.operation == EXP:
+            return self.m.equal_(self.number(root.operands[0]).high, self.m.number(-math.inf))
+        return (
+            self._all_zero(root.operands[0])
+            if root.operation is ops.ROW_SUM
+            else super()._zero_by_numbers(root, are_zero)
+        )
+
+    def _zero_extreme(self, root: Expression) -> Expression | None:
+        found = self.rows.number(root)
+        return self.rows.m.equal_(found.high, self.rows.m.number(0.0)) if found.error.is_exact else None
+
+    def _all_zero(self, root: Expression) -> Expression | None:
+        """Where all of a row's numbers are zero because operands are, and have not underflowed; None for never.
+
+        The sums of magnitudes tell, so it takes no time.
+        """
+        m, operation = self.rows.m, root.operation
+        if operation is ops.CONSTANT:
+            return None if root.attribute else m.always
+        if operation in EXTREMES:
+            return self._zero_extreme(root)
+        if root in self.sizes and self._shows_zeros(root):
+            return m.equal_(self.sizes[root], m.number(0.0))
+        if operation is ops.MULTIPLY:
+            return either(*map(self._all_zero, root.operands))
+        if operation in (ops.DIVIDE, ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN, ops.ROW_SUM):
+            return self._all_zero(root.operands[0])
+        if operation in (ops.ADD, ops.SUBTRACT, ops.SELECT):
+            first, second = map(self._all_zero, root.operands[-2:])
+            return both(first, second)
+        return None
+
+    def _shows_zeros(self, operand: Expression) -> bool:
+        """Whether magnitudes add up to zero of numbers alone that are zero, or whose weights are (`_sizes`)."""
+        of_singles = not self.m.extended and operand.operation is ops.MULTIPLY
+        if of_singles and all(self.number(n).error.is_exact for n in operand.operands):
+            return True
+        weight = None if self.m.extended else self._weight(operand)
+        if weight is not None and self.m.single_of(self.number(operand).high) is None:
+            operand = weight
+        error = self.number(operand).error
+        return error.is_known and not error.static and error.absolute is None
+
+    def _has_sign(self, root: Expression) -> Expression | None:
+        m, number = (self.rows.m, self.rows.number(root)) if self._is_of_row(root) else (self.m, self.number(root))
+        if number.interval.high <= 0 and not m.extended:  # the logarithm of what is rounded to 1 is 0, not -0
+            return m.is_negative_(number.high)
+        found, total = m.keeps_sign(number), m.total(number)
+        if found is not None or total is None or m.extended or number.exponent is not None:
+            return found
+        return m.less_(m.mul_(total, m.number(SLACK_OF_RUNNING)), m.abs_(number.high))
 
     def _ends(self, number: DoubleWord, error: Bound) -> list[DoubleWord]:
         """Where the bound runs beside the number and is zero, the number is exact, and so are both ends."""
