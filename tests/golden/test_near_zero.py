@@ -9,7 +9,7 @@ import ogive
 from ogive import formula as f
 from ogive.common.dtypes import ELEMENT_TYPES
 from ogive.enclosures.enclosure import right_result
-from ogive.enclosures.near_zero import LIMIT, leading_of
+from ogive.enclosures.near_zero import LIMITS, leading_of
 from ogive.formula import where
 from ogive.golden.specification import bits_of, of_operator
 
@@ -38,7 +38,7 @@ def test_the_line_rounds_as_enclosures_do(operator, dtype):
     slope, above = CURVED[operator]
     assert (term.power, term.coefficients, term.is_exact) == (1, {False: slope, True: -slope}, True)
     assert term.above == {False: above, True: above is not (operator in ODD)}
-    top = int(bits_of(np.array([LIMIT]).astype(kind.numpy))[0])
+    top = int(bits_of(np.array([LIMITS[0]]).astype(kind.numpy))[0])
     random = np.random.default_rng(0).integers(1, top, 40)
     bits = np.concatenate([[1, 2, 3, 5, 7, top - 1, top], random])
     x = np.concatenate([bits, bits | 1 << (kind.bits - 1)]).astype(f"u{kind.itemsize}").view(kind.numpy)

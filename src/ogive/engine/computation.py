@@ -174,7 +174,7 @@ class Formula:
         roots = [fold(root) for root in self._of_types()]
         if computed_in_integers(roots, self.inputs, self.outputs, modular=self.modular):
             return False
-        if not self.is_row_wise and is_of_doubles(roots, self.inputs, self.outputs):
+        if not self.is_row_wise and is_of_doubles(roots, self.outputs):
             return self.program.undecided is not None  # which only the bounds know
         return needs_test(roots, self.inputs, self.outputs)
 

@@ -164,13 +164,6 @@ class Losses:
         return right_total(self.rest_of_row, terms, divisor, self.kind)
 
 
-def _float(exact: Fraction) -> float:
-    try:
-        return float(exact)
-    except OverflowError:
-        return math.inf if exact > 0 else -math.inf
-
-
 def _quotient(total: float, divisor: Fraction) -> float:
     """As IEEE's division has it."""
     if not divisor:

@@ -97,8 +97,6 @@ class Operation(str):
     """Whether it makes no NaN of numbers, infinities among them."""
     is_estimate: bool = False
     """Whether machines differ in its bits, so that no result may depend on it but one that a rounding test decides."""
-    is_step: bool = False
-    """Whether it jumps where its operand is rounded."""
     cost: float = 1.0
     """Its time, in that of a multiplication (lowering/cost.py)."""
     instructions: int = 2
@@ -525,7 +523,6 @@ def _to_integer(name: str, exactly: Callable[..., Any], numpy: str, doc: str) ->
         is_kept_whole=True,
         is_nothing_to_integers=True,
         never_makes_nan=True,
-        is_step=True,
         numpy=(numpy,),
         doc=doc,
     )
@@ -556,7 +553,6 @@ REMAINDER = Operation(
     in_formulas=is_number,
     in_programs=_is_whole,
     wraps_around=True,
-    is_step=True,
     instructions=110,
     numpy=("fmod",),
 )

@@ -67,7 +67,7 @@ def needs_test(
     return not rounds_once(roots, inputs, outputs)
 
 
-def is_of_doubles(roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -> bool:
+def is_of_doubles(roots: Sequence[Expression], outputs: Sequence[ElementType]) -> bool:
     """Whether the formulas of elements have float64 results, which have a test of their own (tested_doubles.py)."""
     if not any(t.name == "float64" for t in outputs) or not all(t.name in ("float64", "bool") for t in outputs):
         return False
@@ -130,7 +130,7 @@ def with_test(
         )
 
     form = parameters_in(inputs, outputs)
-    if is_of_doubles(roots, inputs, outputs):
+    if is_of_doubles(roots, outputs):
         words = Bounded(IN_WORDS)
         last = made(TestedDoubles(words, inputs, form).tested_shortly(roots, outputs))
         return _level_before(last, moderate_results(last, roots, words))
@@ -178,7 +178,7 @@ def repaired(
 ) -> Program:
     """The program of the second level."""
     form = parameters_in(inputs, outputs)
-    if is_of_doubles(roots, inputs, outputs):
+    if is_of_doubles(roots, outputs):
         doubles = TestedDoubles(Bounded(CORRECTED_DOUBLES), inputs, form)
         results, undecided = doubles.tested(infinite_at_ends(roots), outputs)
     else:

@@ -243,7 +243,7 @@ def needs_no_bounds(roots: Sequence[Expression]) -> bool:
     return kinds.isdisjoint(ROW_NUMBERS) or kinds <= CHOICES
 
 
-def decided_by_rows(made: Program, with_place: Callable[[], Program], *, reduces: bool) -> Program:
+def decided_by_rows(made: Program, with_place: Callable[[], Program]) -> Program:
     """A program whose every row enclosures compute: right, and some microseconds an element.
 
     That is for formulas of more reductions with their bounds than a kernel has room for, and of those that no bound is known of:

@@ -88,7 +88,7 @@ def lower(
         if accuracy == "exact":
             return made
         return fast(made, as_computed(roots, keep=SLOPES), inputs, outputs)
-    if not reduces and is_of_doubles(roots, inputs, outputs):
+    if not reduces and is_of_doubles(roots, outputs):
         decide = decider(real, inputs, outputs)  # which knows of no infinity but those of operands
         in_repair = partial(as_computed, roots, of_doubles=True, states_limits=True)
         computed = as_computed(roots, of_doubles=True)
@@ -115,7 +115,7 @@ def lower(
 
     made = made_for(outputs)
     if not needs_no_bounds(roots):
-        made = decided_by_rows(made, lambda: made_for((*outputs, MASK)), reduces=reduces)
+        made = decided_by_rows(made, lambda: made_for((*outputs, MASK)))
     return replace(made, decide_row=row_decider(roots, inputs, outputs, reduces=reduces))
 
 
