@@ -35,6 +35,10 @@ USUAL_PARAMETER = 4.0
 #: So far below what overflows are products with what all elements share.
 MARGIN = 16.0
 
+#: A product and a term as large as this have no sum, but zero, that underflows: if they nearly cancel, both are multiples of
+#: 2**-48 of the term.
+LEAST_TERM = 2.0**-78
+
 
 @dataclass(frozen=True)
 class Factors:
@@ -118,7 +122,8 @@ class SingleBounded(Bounded):
                 largest = product.error.largest + other.error.largest
                 doubt = either(product.error.doubt, other.error.doubt)
                 high = self.fma_(found.x, found.w, other.high)
-                error = Bound(self.unit, self.lost, None, doubt, None, 0.0, largest, keeps_sign=self.always)
+                lost = 0.0 if other.error.least >= LEAST_TERM else self.lost
+                error = Bound(self.unit, lost, None, doubt, None, 0.0, largest, keeps_sign=self.always)
                 return self._made(DoubleWord(high, interval=a.interval + b.interval), error)
         return super().add(a, b)
 
