@@ -184,6 +184,20 @@ def test_equal_operands_of_a_chunk_are_computed_once(kind, name, dtype):
     assert max(later) <= 8192 // 16
 
 
+@pytest.mark.parametrize("name", ["rsqrt", "logit", "log1mexp", "pow", "batch_normalization", "acosh", "log1p"])
+def test_nan_outside_of_a_domain_is_decided_at_once(name):
+    """In float64, inside of a formula, too."""
+    op, x = getattr(ogive, name), -np.linspace(1.5, 40.25, COUNT)
+    operands = [x] * op.inputs
+    kernel = kernel_of(op.computation(next(s for s in op.signatures if s.inputs[0].name == "float64")))
+    with np.errstate(all="ignore"):
+        op(*operands)
+        before = kernel.counts
+        found = op(*operands)
+    assert np.isnan(found).all()
+    assert kernel.counts[1:3] == before[1:3]
+
+
 #: Derivatives over rows, by how many weights they have beside the gradient and the row.
 OF_ROWS = {
     "softmax": 0,

@@ -207,6 +207,8 @@ def outside(m: Totals, u: DoubleWord, below: float = -math.inf, above: float = m
     for limit, is_above in ((below, False), (above, True)):
         if math.isinf(limit):
             continue
+        if u.interval.high <= limit if is_above else u.interval.low >= limit:
+            continue
         end = m.number(limit)
         if margin is not None:
             end = m.add_(end, margin) if is_above else m.sub_(end, margin)

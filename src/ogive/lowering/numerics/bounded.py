@@ -78,6 +78,7 @@ class Bounded(Totals):
         self.is_long, self.of_doubles, self.is_usual = precision.is_long, precision.of_doubles, precision.is_usual
         self.follows_zeros, self.follows_exactness = precision.follows_zeros, precision.follows_exactness
         self.follows_vast = precision.follows_vast
+        self.follows_nan = self.follows_exactness or self.of_doubles
         self.knows_infinities = self.of_doubles and self.is_long
         self.overflow_is_known = False
         """Whether results that overflow are meant to: that is no doubt then."""
@@ -138,10 +139,11 @@ class Bounded(Totals):
         self, error: Bound, found: beyond_range.Found | None, result: DoubleWord, a: DoubleWord, b: DoubleWord
     ) -> Bound:
         """The bound of a sum, product or quotient, with what is known of its vast values and of NaN."""
+        if self.follows_nan:
+            error = replace(error, nan=beyond_range.of_nan(a, b))
         if not self.follows_exactness:
             return error
-        nan = either(beyond_range.of_nan(a, b), beyond_range.of_nothing(self, result, a, b))
-        error = replace(error, nan=nan)
+        error = replace(error, nan=either(error.nan, beyond_range.of_nothing(self, result, a, b)))
         if found is None:
             return error
         vast, exponent, doubt = found
@@ -456,7 +458,7 @@ class Bounded(Totals):
             exactly = both(exactly, self.equal_(rest, self.number(0.0)))
         least, largest = math.sqrt(x.least), math.sqrt(x.largest)
         error = Bound(relative, 0.0, absolute, doubt, None, least, largest, exactly=exactly)
-        if self.follows_exactness:
+        if self.follows_nan:
             nan = either(x.nan, beyond_range.outside(self, a, below=0.0))
             error = replace(error, nan=nan, doubt=either(doubt, x.vast))
         return self._made(result, error, infinite=self.is_infinity(a))

@@ -254,7 +254,7 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
     made = Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign, exactly, beyond)
     if m.follows_vast:
         made = _beyond_range(m, function, made, u, saturated if is_vast else None)
-    elif m.follows_exactness:
+    elif m.follows_nan:
         made = replace(made, nan=either(u.error.nan, beyond_range.outside(m, u, *function.domain)))
     return replace(result, error=made)
 
@@ -580,7 +580,7 @@ def _zero_where(m: Bounded, where: Expression, a: DoubleWord) -> DoubleWord:
 
 def _nan_of_power(m: Bounded, x: DoubleWord, y: DoubleWord) -> Expression | None:
     """The condition that a finite negative number is raised to a power that is certainly no integer."""
-    if not (m.follows_exactness and y.error.is_known):
+    if not (m.follows_nan and y.error.is_known):
         return None
     below = beyond_range.outside(m, x, below=0.0)
     value = m.single(y)
