@@ -214,7 +214,8 @@ def test_long_formulas_need_no_stack(kind):
         lambda value, x, n: value | (x > n) if n else x < 0,
     ):
         op = ogive.operator(types=[kind])(chain(step, 1000))
-        assert op.program(op.signatures[0]).size > 1000
+        # A level of moderate operands, where there is one, knows that all are smaller than 999.
+        assert max(level.size for level in op.program(op.signatures[0]).chain) > 1000
 
 
 def test_numpy_functions_inside_formulas():
