@@ -6,8 +6,7 @@ import re
 from itertools import groupby
 
 from ogive.webnn.operand import DATA_TYPES, FLOATS
-from ogive.webnn.operator_table import OPERATORS
-from ogive.webnn.tensor_limits import required
+from ogive.webnn.operator_table import OPERATORS, required
 
 __all__ = ["renewed"]
 

@@ -359,7 +359,7 @@ def test_importing_the_guides_module_needs_no_other_front_end():
 
 def test_support_limits_are_the_specifications_dictionaries():
     """Each operator has the members of its dictionary, of results too, and what the specification requires of everybody."""
-    from ogive.webnn.tensor_limits import required, specified
+    from ogive.webnn.operator_table import required, specified
 
     found = MLContext().opSupportLimits()
     for name in OPERATORS:

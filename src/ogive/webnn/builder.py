@@ -34,35 +34,46 @@ MOST_TENSORS = 8192
 _Options = Mapping[str, Any] | None
 
 
-def _method(name: str, sentence: str, made: Callable[..., MLOperand]) -> Callable[..., MLOperand]:
-    row = OPERATORS[name]
-    defaults = ", ".join(f"{key} = {value}" for key, value in row.options.items() if value is not None)
-    options = f" Options: {defaults}." if defaults else ""
-    types = row.operands[0].types
-    made.__name__, made.__qualname__ = name, f"MLGraphBuilder.{name}"
-    made.__doc__ = f"{sentence} Types: {', '.join(types)}.{options}\n\n        Raises MLTypeError.\n        "
-    return made
-
-
 def _unary(name: str) -> Callable[..., MLOperand]:
     def made(self: MLGraphBuilder, input: MLOperand, options: _Options = None, **given: Any) -> MLOperand:  # noqa: A002
         return self._element_wise(name, (input,), options, given)
 
-    return _method(name, f"The operator {name} of every element.", made)
+    return made
 
 
 def _binary(name: str) -> Callable[..., MLOperand]:
     def made(self: MLGraphBuilder, a: MLOperand, b: MLOperand, options: _Options = None, **given: Any) -> MLOperand:
         return self._element_wise(name, (a, b), options, given)
 
-    return _method(name, f"The operator {name} of two operands that broadcast.", made)
+    return made
 
 
 def _reduction(name: str) -> Callable[..., MLOperand]:
     def made(self: MLGraphBuilder, input: MLOperand, options: _Options = None, **given: Any) -> MLOperand:  # noqa: A002
         return self._reduce(name, input, options, given)
 
-    return _method(name, f"{name} over ``axes``, by default over all.", made)
+    return made
+
+
+class _Methods:
+    """Methods of one kind: each name that this is assigned to in a class gets its own."""
+
+    def __init__(self, make: Callable[[str], Callable[..., MLOperand]], sentence: str) -> None:
+        self.make, self.sentence = make, sentence
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        row, made = OPERATORS[name], self.make(name)
+        defaults = ", ".join(f"{key} = {value}" for key, value in row.options.items() if value is not None)
+        text = f"{self.sentence.format(name)} Types: {', '.join(row.operands[0].types)}."
+        text += f" Options: {defaults}." if defaults else ""
+        made.__name__, made.__qualname__ = name, f"{owner.__name__}.{name}"
+        made.__doc__ = f"{text}\n\n        Raises MLTypeError.\n        "
+        setattr(owner, name, made)
+
+
+_UNARY: Any = _Methods(_unary, "The operator {} of every element.")
+_BINARY: Any = _Methods(_binary, "The operator {} of two operands that broadcast.")
+_REDUCTION: Any = _Methods(_reduction, "{} over ``axes``, by default over all.")
 
 
 class MLGraphBuilder:
@@ -158,64 +169,15 @@ class MLGraphBuilder:
 
     # ---- element by element
 
-    elu = _unary("elu")
-    gelu = _unary("gelu")
-    hardSigmoid = _unary("hardSigmoid")
-    hardSwish = _unary("hardSwish")
-    leakyRelu = _unary("leakyRelu")
-    linear = _unary("linear")
-    relu = _unary("relu")
-    sigmoid = _unary("sigmoid")
-    softplus = _unary("softplus")
-    softsign = _unary("softsign")
-    tanh = _unary("tanh")
+    elu = gelu = hardSigmoid = hardSwish = leakyRelu = linear = relu = sigmoid = softplus = softsign = tanh = _UNARY
+    abs = ceil = cos = erf = exp = floor = identity = log = neg = reciprocal = roundEven = sign = sin = sqrt = _UNARY
+    tan = logicalNot = isNaN = isInfinite = _UNARY
 
-    abs = _unary("abs")
-    ceil = _unary("ceil")
-    cos = _unary("cos")
-    erf = _unary("erf")
-    exp = _unary("exp")
-    floor = _unary("floor")
-    identity = _unary("identity")
-    log = _unary("log")
-    neg = _unary("neg")
-    reciprocal = _unary("reciprocal")
-    roundEven = _unary("roundEven")
-    sign = _unary("sign")
-    sin = _unary("sin")
-    sqrt = _unary("sqrt")
-    tan = _unary("tan")
-    logicalNot = _unary("logicalNot")
-    isNaN = _unary("isNaN")
-    isInfinite = _unary("isInfinite")
+    add = div = max = min = mul = pow = sub = equal = notEqual = greater = greaterOrEqual = lesser = _BINARY
+    lesserOrEqual = logicalAnd = logicalOr = logicalXor = _BINARY
 
-    add = _binary("add")
-    div = _binary("div")
-    max = _binary("max")
-    min = _binary("min")
-    mul = _binary("mul")
-    pow = _binary("pow")
-    sub = _binary("sub")
-    equal = _binary("equal")
-    notEqual = _binary("notEqual")
-    greater = _binary("greater")
-    greaterOrEqual = _binary("greaterOrEqual")
-    lesser = _binary("lesser")
-    lesserOrEqual = _binary("lesserOrEqual")
-    logicalAnd = _binary("logicalAnd")
-    logicalOr = _binary("logicalOr")
-    logicalXor = _binary("logicalXor")
-
-    reduceL1 = _reduction("reduceL1")
-    reduceL2 = _reduction("reduceL2")
-    reduceLogSum = _reduction("reduceLogSum")
-    reduceLogSumExp = _reduction("reduceLogSumExp")
-    reduceMax = _reduction("reduceMax")
-    reduceMean = _reduction("reduceMean")
-    reduceMin = _reduction("reduceMin")
-    reduceProduct = _reduction("reduceProduct")
-    reduceSum = _reduction("reduceSum")
-    reduceSumSquare = _reduction("reduceSumSquare")
+    reduceL1 = reduceL2 = reduceLogSum = reduceLogSumExp = reduceMax = reduceMean = reduceMin = _REDUCTION
+    reduceProduct = reduceSum = reduceSumSquare = _REDUCTION
 
     def prelu(self, input: MLOperand, slope: MLOperand, options: _Options = None, **given: Any) -> MLOperand:  # noqa: A002
         """The input where it is 0 or more, times the slope elsewhere; both broadcast. Raises MLTypeError."""

@@ -14,9 +14,8 @@ from ogive.webnn.checking import buffer_of, descriptor_of
 from ogive.webnn.compiled_graph import MLGraph
 from ogive.webnn.exceptions import InvalidStateError, refuse
 from ogive.webnn.operand import DATA_TYPES, data_type
-from ogive.webnn.operator_table import OPERATORS
+from ogive.webnn.operator_table import OPERATORS, limits
 from ogive.webnn.shapes import Shape
-from ogive.webnn.tensor_limits import limits
 
 __all__ = ["MLContext", "MLTensor", "createContext"]
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -168,6 +168,27 @@ def _shape(value: ArrayValue) -> Shape:
     return tuple(shape)
 
 
+class _OperandStep(NamedTuple):
+    """An operation of the builder's with the engine's values."""
+
+    graph: Lowered
+    operation: BuiltOperation
+    inputs: tuple[ArrayValue, ...]
+    kind: ElementType
+    shape: Shape
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        return self.operation.attributes
+
+    def computed(
+        self, computation: Computation, *operands: ArrayValue, parameters: tuple[float, ...] = ()
+    ) -> ArrayValue:
+        """The result of a computation, of the inputs or of other operands."""
+        given = operands or self.inputs
+        return self.graph.computed(self.operation.subject, self.kind, self.shape, given, computation, parameters)
+
+
 def lower(outputs: Mapping[str, MLOperand]) -> Lowered:
     """The nodes that the outputs need, in an order in which they can be computed."""
     made = Lowered()
@@ -177,9 +198,8 @@ def lower(outputs: Mapping[str, MLOperand]) -> Lowered:
         elif operand._operation is None:
             value = ArrayValue(("input", operand._name), operand._kind, operand.shape)
         else:
-            operation = operand._operation
-            inputs = tuple(made.values[x._number] for x in operation.inputs)
-            value = _lowered(made, operation, inputs, operand)
+            inputs = tuple(made.values[x._number] for x in operand._operation.inputs)
+            value = _lowered(_OperandStep(made, operand._operation, inputs, operand._kind, operand.shape))
         made.values[operand._number] = value
     return made
 
@@ -196,16 +216,15 @@ def _needed(outputs: Mapping[str, MLOperand]) -> list[MLOperand]:
     return [found[number] for number in sorted(found)]
 
 
-def _lowered(made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], result: MLOperand) -> ArrayValue:
-    row = OPERATORS[operation.name]
-    kind, shape = result._kind, result.shape
+def _lowered(step: _OperandStep) -> ArrayValue:
+    name = step.operation.name
+    row = OPERATORS[name]
     if row.kind == "own":
-        return _OWN[operation.name](made, operation, inputs, kind, shape)
+        return _OWN[name](step)
     if row.kind == "reduction":
-        return _reduced(made, row.reduction, operation, inputs[0], kind, shape)
-    parameters = operation.attributes["parameters"]
-    computation = _element_wise(operation.name, tuple(value.type for value in inputs), kind)
-    return made.computed(operation.subject, kind, shape, inputs, computation, parameters)
+        return _reduced(step, row.reduction)
+    computation = _element_wise(name, tuple(value.type for value in step.inputs), step.kind)
+    return step.computed(computation, parameters=step.attributes["parameters"])
 
 
 # ---- element by element
@@ -268,159 +287,116 @@ def _normal_row(kind: ElementType, epsilon: float, more: tuple[str, ...]) -> Row
 
 # ---- operators of their own
 
-_Maker = Callable[[Lowered, BuiltOperation, "tuple[ArrayValue, ...]", ElementType, Shape], ArrayValue]
+_Maker = Callable[[_OperandStep], ArrayValue]
 
 
-def _cast(
-    made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
-) -> ArrayValue:
-    if inputs[0].type is kind:
-        return _computed_as(made, operation, inputs, kind, shape, _element_wise("identity", (kind,), kind))
-    return _computed_as(made, operation, inputs, kind, shape, cast(inputs[0].type, kind))
+def _cast(step: _OperandStep) -> ArrayValue:
+    given, kind = step.inputs[0].type, step.kind
+    return step.computed(_element_wise("identity", (kind,), kind) if given is kind else cast(given, kind))
 
 
-def _computed_as(
-    made: Lowered,
-    operation: BuiltOperation,
-    inputs: tuple[ArrayValue, ...],
-    kind: ElementType,
-    shape: Shape,
-    computation: Computation,
-) -> ArrayValue:
-    return made.computed(operation.subject, kind, shape, inputs, computation)
+def _clamped(step: _OperandStep) -> ArrayValue:
+    return step.computed(_clip(step.kind, step.attributes["minValue"], step.attributes["maxValue"]))
 
 
-def _clamped(
-    made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
-) -> ArrayValue:
-    computation = _clip(kind, operation.attributes["minValue"], operation.attributes["maxValue"])
-    return _computed_as(made, operation, inputs, kind, shape, computation)
-
-
-def _softmax(
-    made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
-) -> ArrayValue:
-    formula = CATALOGUE["softmax"].computation(Signature((kind,), (kind,)))
-    rows, order = made.as_rows(inputs[0], operation.attributes["axes"])
-    row = RowFormula(formula.roots, (kind,), (kind,))
-    result = made.over_rows(operation.subject, kind, rows, row)
-    return made.turned(result, _back(order))
+def _softmax(step: _OperandStep) -> ArrayValue:
+    formula = CATALOGUE["softmax"].computation(Signature((step.kind,), (step.kind,)))
+    rows, order = step.graph.as_rows(step.inputs[0], step.attributes["axes"])
+    row = RowFormula(formula.roots, (step.kind,), (step.kind,))
+    return step.graph.turned(step.graph.over_rows(step.operation.subject, step.kind, rows, row), _back(order))
 
 
 def _back(order: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(order.index(axis) for axis in range(len(order)))
 
 
-def _reduced(
-    made: Lowered, computes: str, operation: BuiltOperation, value: ArrayValue, kind: ElementType, shape: Shape
-) -> ArrayValue:
-    rows, _ = made.as_rows(value, operation.attributes["axes"])
-    result = made.over_rows(operation.subject, kind, rows, reduction(computes, value.type, kind))
-    return made.seen(result, shape)
+def _reduced(step: _OperandStep, computes: str) -> ArrayValue:
+    rows, _ = step.graph.as_rows(step.inputs[0], step.attributes["axes"])
+    row = reduction(computes, step.inputs[0].type, step.kind)
+    return step.graph.seen(step.graph.over_rows(step.operation.subject, step.kind, rows, row), step.shape)
 
 
-def _placed(
-    made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
-) -> ArrayValue:
-    computes = {"argMax": "arg_max", "argMin": "arg_min"}[operation.name]
-    return _reduced(made, computes, operation, inputs[0], kind, shape)
-
-
-def _quantised(
-    made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
-) -> ArrayValue:
-    x, *others = inputs
-    blocks = [_spread(made, value, shape) for value in others]
-    if operation.name == "quantizeLinear":
-        computation = _quantise(x.type, kind)
+def _quantised(step: _OperandStep) -> ArrayValue:
+    x, *others = step.inputs
+    blocks = [_spread(step, value) for value in others]
+    if step.operation.name == "quantizeLinear":
+        computation = _quantise(x.type, step.kind)
     else:
-        computation = _element_wise(operation.name, (x.type, kind, x.type), kind)
-    return _computed_as(made, operation, (x, *blocks), kind, shape, computation)
+        computation = _element_wise(step.operation.name, (x.type, step.kind, x.type), step.kind)
+    return step.computed(computation, x, *blocks)
 
 
-def _spread(made: Lowered, value: ArrayValue, shape: Shape) -> ArrayValue:
+def _spread(step: _OperandStep, value: ArrayValue) -> ArrayValue:
     """A number for each block of elements as one that broadcasts."""
     old = _shape(value)
-    times = tuple(1 if have == 1 else want // have for have, want in zip(old, shape, strict=True))
+    times = tuple(1 if have == 1 else want // have for have, want in zip(old, step.shape, strict=True))
     if set(times) <= {1}:
         return value
     new = tuple(have * n for have, n in zip(old, times, strict=True))
-    return made.function("expand", new, (value,), partial(repeated, times=times), kind=value.type)
+    return step.graph.function("expand", new, (value,), partial(repeated, times=times), kind=value.type)
 
 
-def _batch_normalised(
-    made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
-) -> ArrayValue:
-    x, *others = inputs
-    axis, attributes = operation.attributes["axis"], operation.attributes
-    wanted = (shape[axis], *(1,) * (len(shape) - axis - 1))
-    computation = _batch(kind, attributes["epsilon"], attributes["more"])
-    operands = (x, *(made.seen(value, wanted) for value in others))
-    return _computed_as(made, operation, operands, kind, shape, computation)
+def _batch_normalised(step: _OperandStep) -> ArrayValue:
+    x, *others = step.inputs
+    axis = step.attributes["axis"]
+    wanted = (step.shape[axis], *(1,) * (len(step.shape) - axis - 1))
+    computation = _batch(step.kind, step.attributes["epsilon"], step.attributes["more"])
+    return step.computed(computation, x, *(step.graph.seen(value, wanted) for value in others))
 
 
-def _normalised(
-    made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
-) -> ArrayValue:
-    x, *others = inputs
-    attributes = operation.attributes
-    axes = attributes["axes"]
-    rows, order = made.as_rows(x, axes)
+def _normalised(step: _OperandStep) -> ArrayValue:
+    x, *others = step.inputs
+    graph, attributes, axes = step.graph, step.attributes, step.attributes["axes"]
+    rows, order = graph.as_rows(x, axes)
     if set(attributes["described_by"]) == set(axes):  # one for each element of a row
         wanted = _shape(rows)[-1:]
     else:  # the channels are the last of the axes that are kept
         wanted = (*_shape(rows)[-2:-1], 1)
-    row = _normal_row(kind, attributes["epsilon"], attributes["more"])
-    operands = (rows, *(made.seen(value, wanted) for value in others))
-    result = made.computed(operation.subject, kind, _shape(rows), operands, row)
-    return made.turned(made.seen(result, tuple(shape[axis] for axis in order)), _back(order))
+    row = _normal_row(step.kind, attributes["epsilon"], attributes["more"])
+    operands = (rows, *(graph.seen(value, wanted) for value in others))
+    result = graph.computed(step.operation.subject, step.kind, _shape(rows), operands, row)
+    return graph.turned(graph.seen(result, tuple(step.shape[axis] for axis in order)), _back(order))
 
 
 # ---- where elements lie
 
 
-def _view(call: Callable[..., np.ndarray]) -> _Maker:
-    def maker(
-        made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
-    ) -> ArrayValue:
-        return made.function(operation.subject, shape, inputs, partial(call, **operation.attributes), is_view=True)
+def _moved(call: Callable[..., np.ndarray], *, is_view: bool = False) -> _Maker:
+    def maker(step: _OperandStep) -> ArrayValue:
+        function = partial(call, **step.attributes)
+        return step.graph.function(
+            step.operation.subject, step.shape, step.inputs, function, kind=step.kind, is_view=is_view
+        )
 
     return maker
 
 
-def _copy(call: Callable[..., np.ndarray]) -> _Maker:
-    def maker(
-        made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
-    ) -> ArrayValue:
-        return made.function(operation.subject, shape, inputs, partial(call, **operation.attributes), kind=kind)
-
-    return maker
-
+_view = partial(_moved, is_view=True)
 
 _OWN: dict[str, _Maker] = {
-    "argMax": _placed,
-    "argMin": _placed,
+    "argMax": partial(_reduced, computes="arg_max"),
+    "argMin": partial(_reduced, computes="arg_min"),
     "batchNormalization": _batch_normalised,
     "cast": _cast,
     "clamp": _clamped,
-    "concat": _copy(copies.concat),
-    "cumulativeSum": _copy(running_sum),
+    "concat": _moved(copies.concat),
+    "cumulativeSum": _moved(running_sum),
     "dequantizeLinear": _quantised,
     "expand": _view(expanded),
-    "gather": _copy(copies.gather),
-    "gatherElements": _copy(copies.gather_elements),
-    "gatherND": _copy(copies.gather_nd),
+    "gather": _moved(copies.gather),
+    "gatherElements": _moved(copies.gather_elements),
+    "gatherND": _moved(copies.gather_nd),
     "instanceNormalization": _normalised,
     "layerNormalization": _normalised,
-    "pad": _copy(padded),
+    "pad": _moved(padded),
     "quantizeLinear": _quantised,
     "reshape": _view(reshaped),
     "reverse": _view(flipped),
-    "scatterElements": _copy(copies.scatter_elements),
-    "scatterND": _copy(copies.scatter_nd),
+    "scatterElements": _moved(copies.scatter_elements),
+    "scatterND": _moved(copies.scatter_nd),
     "slice": _view(cut),
     "softmax": _softmax,
-    "tile": _copy(tiled),
+    "tile": _moved(tiled),
     "transpose": _view(turned),
-    "triangular": _copy(triangular),
+    "triangular": _moved(triangular),
 }
