@@ -516,7 +516,7 @@ def test_a_device_without_what_is_needed(queue, monkeypatch):
     Handle.single_fp_config = 0xFF & ~cl.device_fp_config.DENORM
     assert hardware.why_not(Handle()) == "has no subnormal numbers in float32"
 
-    monkeypatch.setattr("ogive.opencl.functions.why_not", lambda device: "has no double precision")
+    monkeypatch.setattr("ogive.opencl.open_devices.why_not", lambda device: "has no double precision")
     x = on_device(queue, np.ones(4, np.float32))
     with pytest.raises(DeviceError) as raised:
         ogive.opencl.gelu(x)

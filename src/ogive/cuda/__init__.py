@@ -13,8 +13,7 @@ from ogive.catalog.other_names import found_here
 from ogive.errors import needed
 
 with needed("ogive.cuda", "'ogive[cuda]'", "cuda-bindings", "cuda"):
-    from ogive.cuda.functions import function
-    from ogive.cuda.open_cuda import Device, devices
+    from ogive.cuda.open_cuda import Device, devices, function
 
 __all__ = ["Device", "devices", "function", *OPERATORS]
 

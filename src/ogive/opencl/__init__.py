@@ -1,7 +1,7 @@
 """Every operator as a function on pyopencl's arrays: ``ogive.opencl.gelu(x)`` (docs/arrays.md).
 
-``open_devices.py`` lists the devices, ``hardware.py`` says what one can. ``functions.py`` makes the functions. ``opencl_driver.py`` is
-what ogive.devices runs kernels by; ogive.backends.device_text has their text.
+``open_devices.py`` lists the devices and makes the functions, ``hardware.py`` says what a device can. ``opencl_driver.py`` is what
+ogive.devices runs kernels by; ogive.backends.device_text has their text.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from ogive.catalog.other_names import found_here
 from ogive.errors import needed
 
 with needed("ogive.opencl", "'ogive[opencl]'", "pyopencl", "pytools"):
-    from ogive.opencl.functions import function
-    from ogive.opencl.open_devices import Device, devices
+    from ogive.opencl.open_devices import Device, devices, function
 
 __all__ = ["Device", "devices", "function", *OPERATORS]
 
