@@ -7,7 +7,7 @@ from onnx import TensorProto, helper
 
 import ogive.onnx
 from ogive.errors import ModelError
-from ogive.onnx.node_order import in_order
+from ogive.onnx.reading import in_order
 from tests.inputs import same_bits
 from tests.onnx.models import text_model
 

@@ -7,9 +7,8 @@ Decimal('0.46211715726000975850')
 `exact`, `ulp` and `vectors` are also names of `ogive`.
 """
 
-from ogive.golden.gate_rounding import gated, roundings_of
 from ogive.golden.specification import Expected, Specification, of_operator
-from ogive.golden.values import exact, ulp
+from ogive.golden.values import exact, gated, roundings_of, ulp
 from ogive.golden.vectors import Case, Vectors, make, regimes, vectors
 
 __all__ = [

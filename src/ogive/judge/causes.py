@@ -18,9 +18,9 @@ import numpy as np
 from ogive.common.conversion import stored
 from ogive.common.dtypes import FLOAT_FORMATS, FLOATS_OF_8_BITS
 from ogive.errors import OgiveError
-from ogive.golden.gate_rounding import gated, roundings_of
 from ogive.golden.inputs import flips, from_ranks, ranks, truths
 from ogive.golden.specification import Specification, bits_of, of_operator
+from ogive.golden.values import gated, roundings_of
 from ogive.judge.evidence import Evidence, steps_between
 from ogive.judge.judgement import Cause, Judgement
 from ogive.judge.suspects import SUSPECTS, computed

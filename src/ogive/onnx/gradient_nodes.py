@@ -22,7 +22,7 @@ from ogive.onnx.data_types import element_types
 from ogive.onnx.elementwise import from_catalogue, wrong_types
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import NodeComputation, NodeFunction
-from ogive.onnx.row_nodes import along_axis, from_axis_on
+from ogive.onnx.reduction_nodes import along_axis, from_axis_on
 from ogive.operators.operator import Operator, operator
 from ogive.operators.row_operator import row_operator
 
