@@ -55,22 +55,14 @@ __all__ = ["command", "snippet"]
 @click.option("--lines", type=click.Choice(("cmake", "meson")), default=None, help="Print the lines of a build.")
 def command(
     what: tuple[str, ...],
-    dtype: str | None,
     folder: Path,
     form: str | None,
     triple: str | None,
     processor: str | None,
-    name: str | None,
-    accuracy: str | None,
     parameters: tuple[str, ...],
     choose: tuple[str, ...],
-    x_scale: float | None,
-    x_zero_point: int | None,
-    y_scale: float | None,
-    y_zero_point: int | None,
-    saturate: bool,
-    self_test: bool,
     lines: str | None,
+    **given: Any,  # which `export` takes as it is
 ) -> int:
     """Write an operator or a model as a C function: a header, and a file in C or what a compiler makes of it.
 
@@ -88,22 +80,9 @@ def command(
     choices = dict(_choice(text) for text in choose)
     numbers = dict(read_parameter(text) for text in parameters)
     found = [_bound(_found(word), numbers) for word in what]
-    exported = export(
-        found if len(found) > 1 else found[0],
-        dtype,
-        form=form or ("c" if triple is None and processor is None else "object"),
-        triple=triple,
-        processor=processor,
-        name=name,
-        choices=choices or None,
-        self_test=self_test,
-        accuracy=accuracy,
-        x_scale=x_scale,
-        x_zero_point=x_zero_point,
-        y_scale=y_scale,
-        y_zero_point=y_zero_point,
-        saturate=saturate,
-    )
+    form = form or ("c" if triple is None and processor is None else "object")
+    wanted = found if len(found) > 1 else found[0]
+    exported = export(wanted, form=form, triple=triple, processor=processor, choices=choices or None, **given)
     paths = exported.write(folder)
     _print(exported, paths, exported.sizes(triple, processor))
     if lines is not None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -102,16 +103,14 @@ def command(
     program: str | None,
     results: Path | None,
     vectors_folder: Path | None,
-    max_ulp: float | None,
-    max_not_nearest: int | None,
     allow: tuple[str, ...],
-    max_dependence: float | None,
     budget_file: Path | None,
     exhaustive: bool,
     workers: int,
     json_file: Path | None,
     html_file: Path | None,
     junit_file: Path | None,
+    **limits: float | None,
 ) -> int:
     """Judge an implementation of an operator against exact results.
 
@@ -144,19 +143,12 @@ def command(
     if values and len(operators) != 1:
         raise click.UsageError("--parameter says what one operator has; allowed: with one --operator")
     budgets = load(budget_file) if budget_file else Budgets(())
-    changes = {
-        name: value
-        for name, value in (
-            ("max_ulp", max_ulp),
-            ("max_not_nearest", max_not_nearest),
-            ("max_dependence", max_dependence),
-            ("allow", frozenset((*allow, "zero_sign")) if allow else None),
-        )
-        if value is not None
-    }
+    changes: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
+    if allow:
+        changes["allow"] = frozenset((*allow, "zero_sign"))
 
     def budget_of(spec: Specification) -> Budget:
-        return replace(budgets.of(spec.operator, spec.kind.name), **changes)  # type: ignore[arg-type]
+        return replace(budgets.of(spec.operator, spec.kind.name), **changes)
 
     found: list[Judgement] = []
     missing = 0

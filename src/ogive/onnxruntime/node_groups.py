@@ -23,6 +23,7 @@ from ogive.exporting.sources import ExportSource
 from ogive.onnx.inference import infer_shapes
 from ogive.onnx.loading import survey
 from ogive.onnx.outline import outline
+from ogive.onnx.reading import in_order
 from ogive.onnx.tracing import trace
 from ogive.onnxruntime.custom_operators import DOMAIN, CustomOperator
 
@@ -323,32 +324,11 @@ def without(model: ModelProto, groups: Sequence[NodeGroup]) -> ModelProto:
     gone = {place for group in groups for place in group.places}
     left = [node for place, node in enumerate(model.graph.node) if place not in gone]
     del result.graph.node[:]
-    result.graph.node.extend(_ordered([*left, *(group.node for group in groups)]))
+    result.graph.node.extend([*left, *(group.node for group in groups)])
     result.opset_import.append(helper.make_opsetid(DOMAIN, 1))
     read = {name for node in result.graph.node for name in reads_of(node)}
     read |= {info.name for info in (*model.graph.input, *model.graph.output)}
     kept = [tensor for tensor in model.graph.initializer if tensor.name in read]  # others are in the kernels' code
     del result.graph.initializer[:]
     result.graph.initializer.extend(kept)
-    return result
-
-
-def _ordered(nodes: Sequence[NodeProto]) -> list[NodeProto]:
-    """The nodes, each behind those whose results it reads."""
-    producer = {name: place for place, node in enumerate(nodes) for name in node.output if name}
-    waits = [{producer[name] for name in reads_of(node) if name in producer} for node in nodes]
-    users: list[list[int]] = [[] for _ in nodes]
-    for place, others in enumerate(waits):
-        for other in others:
-            users[other].append(place)
-    counts = [len(others) for others in waits]
-    ready = [place for place, count in enumerate(counts) if not count]
-    ordered = []
-    for place in ready:  # it grows
-        ordered.append(nodes[place])
-        for user in users[place]:
-            counts[user] -= 1
-            if not counts[user]:
-                ready.append(user)
-    assert len(ordered) == len(nodes)
-    return ordered
+    return in_order(result)
