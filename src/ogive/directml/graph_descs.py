@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -241,7 +242,7 @@ class _Wiring:
         self.outputs, self.output_names = self._output_sources()
         self._check_complete()
 
-    def _refuse(self, what: str, allowed: str, member: str, way_out: str = "") -> Any:
+    def _refuse(self, what: str, allowed: str, member: str, way_out: str = "") -> NoReturn:
         refuse("DML_GRAPH_DESC", what, allowed, way_out, member=member)
 
     def _named(self, kind: str, index: int, desc: Structure) -> str:
@@ -382,33 +383,13 @@ class _Wiring:
 
     def order(self) -> Sequence[int]:
         """The operator nodes, each after those that feed it."""
-        waiting = {
-            index: {source.number for source in sources.values() if source.area == "node"}
-            for index, sources in self.sources.items()
-        }
-        feeds: dict[int, list[int]] = {index: [] for index in waiting}
-        for index, before in waiting.items():
-            for source in before:
-                feeds[source].append(index)
-        ready = [index for index, before in waiting.items() if not before]
-        ordered = []
-        for index in ready:  # grows
-            ordered.append(index)
-            for after in feeds[index]:
-                waiting[after].discard(index)
-                if not waiting[after]:
-                    ready.append(after)
-        if len(ordered) < len(waiting):
-            self._refuse_cycle({index: before for index, before in waiting.items() if before})
+        sorter = TopologicalSorter[int](dict.fromkeys(self.sources, ()))
+        for index, sources in self.sources.items():
+            sorter.add(index, *(source.number for source in sources.values() if source.area == "node"))
+        try:
+            ordered = list(sorter.static_order())
+        except CycleError as error:
+            cycle = error.args[1]
+            shown = " -> ".join(map(self._node, cycle[:8])) + (" -> ..." if len(cycle) > 8 else "")
+            self._refuse(f"the edges make a cycle: {shown}", "graphs without cycles", "IntermediateEdges")
         return ordered
-
-    def _refuse_cycle(self, waiting: Mapping[int, set[int]]) -> None:
-        met: dict[int, None] = {}
-        index = next(iter(waiting))
-        while index not in met:  # every node of `waiting` waits for one of them
-            met[index] = None
-            index = next(before for before in waiting[index] if before in waiting)
-        path = list(met)
-        cycle = [*path[path.index(index) :], index][::-1]
-        shown = " -> ".join(map(self._node, cycle[:8])) + (" -> ..." if len(cycle) > 8 else "")
-        self._refuse(f"the edges make a cycle: {shown}", "graphs without cycles", "IntermediateEdges")
