@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import ogive
 import ogive.directml as dml
-from ogive.directml.byte_ranges import Region, bytes_of
+from ogive.directml.binding import Region, bytes_of
 from tests.directml.standard import refusal_of, tensor
 from tests.inputs import assert_same_bits
 

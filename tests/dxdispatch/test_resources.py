@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from ogive.dxdispatch.element_types import NUMPY
+from ogive.dxdispatch.resources import NUMPY
 from ogive.errors import ModelError, UnsupportedError
 from tests.dxdispatch.models import printed, run
 

@@ -472,7 +472,7 @@ def _run_json(
 
 def _values(resource: Any) -> np.ndarray | None:
     """The contents of a resource, without a copy; None for one that nothing has made, or whose type is not known."""
-    from ogive.dxdispatch.element_types import NUMPY
+    from ogive.dxdispatch.resources import NUMPY
 
     if resource.buffer is None:
         return None

@@ -13,10 +13,10 @@ from ogive.directml.binding import (
     DML_BUFFER_ARRAY_BINDING,
     DML_BUFFER_BINDING,
     BindingSlot,
+    Region,
     bound_region,
     unwrapped,
 )
-from ogive.directml.byte_ranges import Region
 from ogive.directml.life_cycle import CompiledOperator, Dispatchable, OperatorInitializer, resource_region
 from ogive.directml.objects import DeviceChild, Parent
 from ogive.directml.results import refuse

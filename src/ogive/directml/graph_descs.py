@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from ogive.directml.binding import BindingSlot, Hazards
-from ogive.directml.byte_ranges import bytes_of
+from ogive.directml.binding import BindingSlot, Hazards, bytes_of
 from ogive.directml.data import FEATURE_LEVELS
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import DML_GRAPH_EDGE_TYPE, DML_GRAPH_NODE_TYPE, level_name

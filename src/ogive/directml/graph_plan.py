@@ -16,7 +16,7 @@ import numpy as np
 from ogive.common.dtypes import ElementType
 from ogive.devices.device_plan import DevicePlan
 from ogive.devices.kernels import Driver
-from ogive.directml.byte_ranges import Region
+from ogive.directml.binding import Region
 from ogive.directml.desc_computation import Computation, ElementwiseDesc, Whole
 from ogive.directml.enumerations import CONSTANTS
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, Layout, View

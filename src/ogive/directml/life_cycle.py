@@ -18,11 +18,11 @@ from ogive.directml.binding import (
     DML_BUFFER_BINDING,
     BindingSlot,
     Hazards,
+    Region,
     bound_region,
     check_hazards,
     loose_region,
 )
-from ogive.directml.byte_ranges import Region
 from ogive.directml.desc_computation import Computation, computation, kind_of
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import CONSTANTS, DML_EXECUTION_FLAGS

@@ -15,9 +15,7 @@ import numpy as np
 
 from ogive.common.documents.place import DocumentPlace
 from ogive.common.drafts import Draft
-from ogive.dxdispatch.bindings import Bindings, read_bindings, resource_named
-from ogive.dxdispatch.element_types import NUMPY
-from ogive.dxdispatch.resources import Resource, opened, refuse_image
+from ogive.dxdispatch.resources import NUMPY, Bindings, Resource, opened, read_bindings, refuse_image, resource_named
 
 __all__ = ["Command", "ModelDispatchable", "Write", "WriteFile", "read_command"]
 

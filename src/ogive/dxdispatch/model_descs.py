@@ -21,7 +21,7 @@ from ogive.directml import (
 from ogive.directml.data import OPERATOR_TYPES, Member, facts
 from ogive.directml.descs import OperatorDesc, desc_class
 from ogive.directml.enumerations import ENUMERATIONS
-from ogive.dxdispatch.element_types import UNKNOWN, data_type, scalar
+from ogive.dxdispatch.resources import UNKNOWN, data_type, scalar
 from ogive.errors import UnsupportedError
 
 __all__ = ["flags", "operator_desc", "placed"]

@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from ogive.common.documents.place import DocumentPlace
-from ogive.dxdispatch.bindings import Bindings, BindingSource, single_source
-from ogive.dxdispatch.element_types import name_of
-from ogive.dxdispatch.resources import MemoryBudget, input_file
+from ogive.dxdispatch.resources import Bindings, BindingSource, MemoryBudget, input_file, name_of, single_source
 from ogive.errors import OgiveError, UnsupportedError
 
 __all__ = ["OnnxDispatchable", "onnx_file"]

@@ -24,9 +24,8 @@ from ogive.directml import (
     Operator,
 )
 from ogive.directml.descs import OperatorDesc
-from ogive.dxdispatch.bindings import Bindings, BindingSource, read_bindings, single_source
 from ogive.dxdispatch.model_descs import flags, operator_desc, placed
-from ogive.dxdispatch.resources import MemoryBudget, Resource
+from ogive.dxdispatch.resources import Bindings, BindingSource, MemoryBudget, Resource, read_bindings, single_source
 
 __all__ = ["MEMBERS", "OperatorDispatchable", "is_graph"]
 

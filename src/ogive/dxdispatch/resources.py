@@ -1,4 +1,4 @@
-"""Resources: buffers, and what they hold before anything runs.
+"""Resources: buffers, what they hold before anything runs, their data types, and what of them is bound.
 
 Reading one checks it and says how large it is; `Resource.make` makes it, when all of a model is checked and its `MemoryBudget` of bytes allows it.
 """
@@ -6,21 +6,104 @@ Reading one checks it and says how large it is; `Resource.make` makes it, when a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ogive.common.array_files import read_npy
 from ogive.common.documents.document import is_regular
 from ogive.common.documents.place import DocumentPlace, shown
-from ogive.dxdispatch.element_types import NUMPY, UNKNOWN, data_type, name_of, numbers, scalar
+from ogive.common.dtypes import ELEMENT_TYPES
+from ogive.directml.data import DATA_TYPES
 from ogive.errors import ModelError, ParameterError, UnsupportedError, message
 from ogive.runtime.free_memory import available_memory
 
-__all__ = ["MemoryBudget", "Resource", "input_file", "opened", "read_resource", "refuse_image"]
+__all__ = [
+    "NUMPY",
+    "UNKNOWN",
+    "BindingSource",
+    "Bindings",
+    "MemoryBudget",
+    "Resource",
+    "data_type",
+    "input_file",
+    "name_of",
+    "opened",
+    "read_bindings",
+    "read_resource",
+    "refuse_image",
+    "resource_named",
+    "scalar",
+    "single_source",
+]
+
+# ---- data types: DirectML's, by its names, as NumPy has them
+
+UNKNOWN = "UNKNOWN"
+_PREFIX = "DML_TENSOR_DATA_TYPE_"
+
+#: By DirectML's short name. The format has none of the 4-bit types.
+NUMPY: dict[str, np.dtype] = {row.directml: row.numpy for row in ELEMENT_TYPES.values() if row.directml in DATA_TYPES}
+
+_CHOICES = {prefix + name: name for name in (UNKNOWN, *NUMPY) for prefix in ("", _PREFIX)}
+_NAMES = {dtype: name for name, dtype in NUMPY.items()} | {np.dtype(bool): "UINT8"}
+
+
+def data_type(place: DocumentPlace) -> str:
+    """The short name of a data type: of all but the 4-bit ones, or UNKNOWN."""
+    return place.choice(_CHOICES)
+
+
+def name_of(dtype: np.dtype) -> str | None:
+    """The short name for a NumPy dtype; truth values are UINT8. None where DirectML has no such type.
+
+    >>> name_of(np.dtype("float32")), name_of(np.dtype("complex64"))
+    ('FLOAT32', None)
+    """
+    return _NAMES.get(dtype)
+
+
+def scalar(place: DocumentPlace, kind: str) -> Any:
+    """A number as a NumPy scalar of a data type."""
+    dtype = NUMPY[kind]
+    if dtype.kind != "f":
+        limits = np.iinfo(dtype)
+        return dtype.type(place.whole(int(limits.min), int(limits.max)))
+    number = place.number()
+    rounded = _rounded(np.float64(number), kind)
+    if np.isinf(rounded) and not np.isinf(number):
+        place.refuse(f"it is {number!r}", f"magnitudes that {kind} can hold, up to {float(np.finfo(dtype).max):.5g}")
+    return rounded
+
+
+def numbers(place: DocumentPlace, kind: str) -> np.ndarray:
+    """An array of numbers as a NumPy array of a data type."""
+    dtype, values = NUMPY[kind], place.value
+    # Many plain numbers at once; whatever is not plain is looked at one by one.
+    if dtype.kind != "f":
+        limits = np.iinfo(dtype)
+        if all(type(value) is int for value in values) and limits.min <= min(values) <= max(values) <= limits.max:
+            return np.array(values, dtype)
+    elif all(type(value) in (int, float) for value in values):
+        try:
+            rounded = _rounded(np.array(values, np.float64), kind)
+        except OverflowError:
+            rounded = np.array(np.inf)
+        if np.isfinite(rounded).all():
+            return rounded  # type: ignore[no-any-return]
+    return np.array([scalar(entry, kind) for entry in place.entries()], dtype)
+
+
+def _rounded(value: Any, kind: str) -> Any:
+    """In a floating-point type; by way of float32 where that is float16, as the tool does it."""
+    with np.errstate(over="ignore"):
+        return (value.astype(np.float32) if kind == "FLOAT16" else value).astype(NUMPY[kind])
+
+
+# ---- buffers
 
 
 class MemoryBudget:
@@ -271,3 +354,83 @@ _GENERATORS: dict[str, Callable[[DocumentPlace, str, Path], Values]] = {
     "valueStart": _sequence,
     "sourcePath": _file,
 }
+
+
+# ---- bindings: which resource, from which byte on, stands for which tensor of a dispatchable
+
+_BINDING_MEMBERS = (
+    "name",
+    "elementCount",
+    "elementSizeInBytes",
+    "elementOffset",
+    "format",
+    "counter",
+    "counterOffsetBytes",
+    "shape",
+)
+
+
+class BindingSource(NamedTuple):
+    """A binding: a resource, from an offset in bytes on. ``shape`` is for ONNX tensors alone."""
+
+    place: DocumentPlace
+    resource: Resource
+    offset: int
+    shape: tuple[int, ...] | None
+
+
+class Bindings(NamedTuple):
+    """The sources by the names that they are bound to, and where they are written."""
+
+    place: DocumentPlace
+    sources: Mapping[str, tuple[BindingSource, ...]]
+
+
+def read_bindings(place: DocumentPlace, resources: Mapping[str, Resource]) -> Bindings:
+    """Bindings: for each name a resource's name, an object with more about it, or an array of these."""
+    sources = {}
+    for name, value in place.members().items():
+        entries = value.entries() if isinstance(value.value, list) else [value]
+        sources[name] = tuple(_source(entry, resources) for entry in entries)
+    return Bindings(place, sources)
+
+
+def resource_named(place: DocumentPlace, resources: Mapping[str, Resource]) -> Resource:
+    """The resource of a name that stands somewhere in the model."""
+    return place.choice(resources, what="resource")
+
+
+def _source(place: DocumentPlace, resources: Mapping[str, Resource]) -> BindingSource:
+    if isinstance(place.value, str):
+        return BindingSource(place, resource_named(place, resources), 0, None)
+    if isinstance(place.value, dict) and "elementStride" in place.value:
+        place.at("elementStride").refuse("DxDispatch itself does not read it", "elementSizeInBytes")
+    members = place.members(_BINDING_MEMBERS, ("name",))
+    for member in ("counter", "counterOffsetBytes"):
+        if member in members:
+            members[member].refuse("counters are for HLSL, which is not run", error=UnsupportedError)
+    if "format" in members:
+        members["format"].text()  # a view's format is for HLSL; the tool reads it and does not use it here
+    resource = resource_named(members["name"], resources)
+    count, size, first = (
+        members[name].whole() if name in members else 0
+        for name in ("elementCount", "elementSizeInBytes", "elementOffset")
+    )
+    size = size or (NUMPY[resource.kind].itemsize if resource.kind in NUMPY else 0)
+    if first and not size:
+        members["elementOffset"].refuse("the size of an element is not known", "elementSizeInBytes beside it")
+    offset, end = first * size, (first + count) * size
+    if not resource.is_deferred and (offset >= resource.size or end > resource.size):
+        what = f"it begins at byte {offset} and ends at byte {end or resource.size}"
+        place.refuse(what, f"a part of {resource.name!r}, which has {resource.size} bytes")
+    shape = None
+    if "shape" in members:
+        shape = tuple(entry.whole(0, (1 << 63) - 1) for entry in members["shape"].entries())
+    return BindingSource(place, resource, offset, shape or None)
+
+
+def single_source(place: DocumentPlace, sources: tuple[BindingSource, ...]) -> BindingSource:
+    """The one source of a tensor."""
+    if len(sources) != 1:
+        place.refuse(f"{len(sources)} resources are bound", "one for each tensor")
+    return sources[0]

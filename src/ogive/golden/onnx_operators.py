@@ -15,8 +15,7 @@ from ogive.golden.whole_arrays import NORMALISATIONS, of_whole
 from ogive.graph.expression import walk
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES
-from ogive.onnx.dispatch import node_computation
-from ogive.onnx.multiple_outputs import SEVERAL
+from ogive.onnx.dispatch import SEVERAL, node_computation
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import ArrangedRows, ElementwiseNode
 from ogive.onnx.node_support import Support, supported

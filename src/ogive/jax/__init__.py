@@ -14,8 +14,7 @@ from ogive.catalog.other_names import found_here
 from ogive.errors import needed
 
 with needed("ogive.jax", "'ogive[jax]'", "jax", "jaxlib"):
-    from ogive.jax.array_functions import function
-    from ogive.jax.running_on_arrays import logcumsumexp
+    from ogive.jax.array_functions import function, logcumsumexp
 
 __all__ = ["function", "logcumsumexp", *OPERATORS]
 
