@@ -8,9 +8,9 @@ Casts are computations too.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -20,7 +20,7 @@ from ogive.common.dtypes import ElementType
 from ogive.common.forking import cached_property
 from ogive.common.records import record, replaced
 from ogive.graph import operations as ops
-from ogive.graph.expression import STORAGE, Expression, Format, in_format, node, python, walk
+from ogive.graph.expression import STORAGE, Expression, Format, in_format, lift, node, python, walk
 
 if TYPE_CHECKING:
     from ogive.lowering.program import Program
@@ -34,7 +34,9 @@ __all__ = [
     "Formula",
     "Fused",
     "cast",
+    "formula_of",
     "kernel_of",
+    "leaves",
     "make_ufunc",
     "only_step",
     "programs",
@@ -390,6 +392,16 @@ def make_ufunc(
         parameters=tuple(parameters),
         row_wise=computation.is_row_wise,
     )
+
+
+def leaves(count: int, first: int = 0) -> list[Any]:
+    """The operands of a formula of numbers: so many, from a place on."""
+    return [lift(node(ops.INPUT, (), first + i, Format.NUMBER)) for i in range(count)]
+
+
+def formula_of(function: Callable[..., Any], inputs: tuple[ElementType, ...], output: ElementType) -> Formula:
+    """A function of numbers as the formula for operands of these types."""
+    return Formula((lift(function(*leaves(len(inputs)))),), inputs, (output,))
 
 
 def cast(source: ElementType, result: ElementType) -> Formula:

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from ogive import formula as f
 from ogive.common.dtypes import ElementType
+from ogive.engine.computation import leaves
 from ogive.engine.rows import RowFormula
 from ogive.graph import operations as ops
 from ogive.graph.expression import Format, Term, formula_node, node
@@ -103,8 +104,7 @@ def reduction(name: str, kind: ElementType, result: ElementType) -> RowFormula:
     Integers: sums and products wrap around, the mean is exact and rounded towards zero. Roots and logarithms are cut off
     and saturate.
     """
-    x = node(ops.INPUT, (), 0, Format.NUMBER)
-    assert isinstance(x, Term)
+    (x,) = leaves(1)
     make = _long_norm if name == "l2" and kind.name == "float64" else REDUCTIONS[name]
     modular = not kind.is_float and (name == "mean" or name in OF_INTEGERS)
     if modular:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ogive.common.dtypes import ElementType, element_type, element_type_of
-from ogive.engine.computation import Formula, make_ufunc
+from ogive.engine.computation import formula_of, make_ufunc
 from ogive.engine.prefixes import of_places, of_prefixes
 from ogive.engine.running import rounded_to, two_sum
 from ogive.graph import operations as ops
@@ -75,8 +75,8 @@ def _over_rows(function: Any, axis: int, *arrays: np.ndarray) -> np.ndarray:
 def _function(operation: Operation) -> np.ufunc:
     """An elementary function of float64."""
     double = element_type("float64")
-    x = node(ops.INPUT, (), 0, Format.NUMBER)
-    return make_ufunc(operation.name, Formula((node(operation, (x,), None, Format.NUMBER),), (double,), (double,)))
+    function = formula_of(lambda x: node(operation, (x,), None, Format.NUMBER), (double,), double)
+    return make_ufunc(operation.name, function)
 
 
 def _summed(terms: np.ndarray) -> np.ndarray:

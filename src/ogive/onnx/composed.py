@@ -23,14 +23,12 @@ from ogive.catalog.rowwise import beyond_largest
 from ogive.catalog.trigonometry import affine_position, point_of_window, rotation
 from ogive.common.dtypes import ElementType, element_type, element_type_of
 from ogive.common.keys import remembered
-from ogive.engine.computation import Formula, make_ufunc
+from ogive.engine.computation import Formula, formula_of, leaves, make_ufunc
 from ogive.engine.losses import cross_entropy, negative_log_likelihood
 from ogive.engine.movement import fits_an_array
 from ogive.engine.movement.copies import center_crop_pad, gather
 from ogive.errors import ModelError, ShapeError, UnsupportedError, message
-from ogive.graph import operations as ops
-from ogive.graph.expression import Format, Term, lift
-from ogive.graph.expression import node as expression
+from ogive.graph.expression import Term, lift
 from ogive.onnx.data_types import DATA_TYPES, data_type
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import NodeComputation, NodeFunction
@@ -106,7 +104,7 @@ def _loss(
 
 @cache
 def _rest_of_row() -> Term:
-    return lift(beyond_largest(lift(expression(ops.INPUT, (), 0, Format.NUMBER))))
+    return lift(beyond_largest(*leaves(1)))
 
 
 Types = Sequence[str | None]
@@ -152,8 +150,7 @@ def _points(name: str, size: int, kind: ElementType, *, periodic: bool) -> np.nd
 
 @cache
 def _point(name: str, kind: ElementType) -> np.ufunc:
-    root = point_of_window(name, *_inputs(2))
-    return make_ufunc(name, Formula((lift(root),), (PLACE, PLACE), (kind,)))
+    return make_ufunc(name, formula_of(partial(point_of_window, name), (PLACE, PLACE), kind))
 
 
 def _affine_grid(node: OnnxNode, types: Types) -> Outputs:
@@ -194,11 +191,11 @@ def _positions(theta: np.ndarray, sizes: Sequence[int], *, align_corners: bool) 
 
 @cache
 def _position(axes: int, kind: ElementType) -> np.ufunc:
-    *factors, shift = _inputs(axes + 1)
-    places = _inputs(2 * axes, first=axes + 1)
-    root = affine_position(factors, shift, places[::2], places[1::2])
-    types = (*(kind,) * (axes + 1), *(PLACE,) * (2 * axes))
-    return make_ufunc("affine_grid", Formula((lift(root),), types, (kind,)))
+    def position(*given: Any) -> Any:
+        factors, shift, places = given[:axes], given[axes], given[axes + 1 :]
+        return affine_position(factors, shift, places[::2], places[1::2])
+
+    return make_ufunc("affine_grid", formula_of(position, (*(kind,) * (axes + 1), *(PLACE,) * (2 * axes)), kind))
 
 
 def _center_crop_pad(node: OnnxNode, types: Types) -> Outputs:
@@ -263,12 +260,8 @@ def _embedded(
 def _rotated(dtype: np.dtype) -> tuple[np.ufunc, ...]:
     kind = element_type_of(dtype)
     assert kind is not None
-    roots = rotation(*_inputs(4))
+    roots = rotation(*leaves(4))
     return tuple(make_ufunc("rotation", Formula((lift(root),), (kind,) * 4, (kind,))) for root in roots)
-
-
-def _inputs(count: int, first: int = 0) -> list[Any]:
-    return [lift(expression(ops.INPUT, (), first + i, Format.NUMBER)) for i in range(count)]
 
 
 # ---- elements beside others of their window
@@ -298,9 +291,10 @@ def _beside_neighbours(size: int, numbers: tuple[float, float, float], x: np.nda
 
 @remembered(maxsize=64)
 def _response(size: int, numbers: tuple[float, float, float], kind: ElementType) -> np.ufunc:
-    window = _inputs(size)
-    root = beside_neighbours(window[(size - 1) // 2], window, *numbers)
-    return make_ufunc("local_response", Formula((lift(root),), (kind,) * size, (kind,)))
+    def beside(*window: Any) -> Any:
+        return beside_neighbours(window[(size - 1) // 2], window, *numbers)
+
+    return make_ufunc("local_response", formula_of(beside, (kind,) * size, kind))
 
 
 # ---- quantisation by the data's own range
@@ -324,9 +318,7 @@ def _dynamic_scale(x: np.ndarray) -> np.ndarray:
     """``(largest - smallest) / 255``; 1 in place of 0, because scales are divided by."""
     low, high = _range(x)
     single = element_type("float32")
-    root = scale_of_range(*_inputs(2))
-    ufunc = make_ufunc("scale", Formula((lift(root),), (single, single), (single,)))
-    scale = np.asarray(ufunc(low, high))
+    scale = np.asarray(make_ufunc("scale", formula_of(scale_of_range, (single, single), single))(low, high))
     return np.asarray(np.where(scale == 0, np.float32(1), scale))
 
 

@@ -12,11 +12,9 @@ import numpy as np
 from ogive.catalog import OPERATORS
 from ogive.catalog.standards import OF_TERMS, TABLE, row_of, rows
 from ogive.common.dtypes import BOOLEAN, NUMBERS, ElementType
-from ogive.engine.computation import Computation, Formula, Fused
+from ogive.engine.computation import Computation, Formula, Fused, leaves
 from ogive.errors import ModelError, ParameterError, UnsupportedError, message
-from ogive.graph import operations as ops
-from ogive.graph.expression import Expression, Format, lift
-from ogive.graph.expression import node as expression
+from ogive.graph.expression import lift
 from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.data_types import DATA_TYPES, element_types
 from ogive.onnx.node import OnnxNode
@@ -124,10 +122,6 @@ def _formula(root: Any, kind: ElementType, count: int) -> Formula:
     return Formula((lift(root),), (kind,) * count, (kind,))
 
 
-def _leaves(count: int) -> list[Expression]:
-    return [expression(ops.INPUT, (), i, Format.NUMBER) for i in range(count)]
-
-
 #: Operators of any number of inputs.
 VARIADIC = frozenset(OF_TERMS) | {name for name, found in TABLE["onnx"].items() if found[0].is_repeated}
 
@@ -143,7 +137,7 @@ def variadic(node: OnnxNode, output_type: str | None) -> NodeComputation:
         raise wrong_types(node)
     kind = elements[0]
     if node.operator in OF_TERMS:
-        root = OF_TERMS[node.operator]([lift(leaf) for leaf in _leaves(count)])
+        root = OF_TERMS[node.operator](leaves(count))
         return _elementwise(node, _formula(root, kind, count), kind, output_type)
     row = row_of("onnx", node.operator)
     assert row is not None
@@ -169,7 +163,7 @@ def clip(node: OnnxNode, output_type: str | None) -> NodeComputation:
     if elements is None:
         raise wrong_types(node)
     kind = elements[0]
-    x, *given = _leaves(len(node.operands))
+    x, *given = leaves(len(node.operands))
     ends = {"min": -math.inf, "max": math.inf} if kind.is_float else {"min": kind.minimum, "max": kind.maximum}
     bounds = {**ends, **node.attributes, **dict(zip(node.operand_parameters[1:], given, strict=True))}
     root = OPERATORS["clip"](x, bounds["min"], bounds["max"])

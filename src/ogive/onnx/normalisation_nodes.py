@@ -24,7 +24,7 @@ from ogive.catalog.normalisation import (
 )
 from ogive.common.dtypes import ElementType
 from ogive.common.keys import remembered
-from ogive.engine.computation import Formula, make_ufunc
+from ogive.engine.computation import formula_of, leaves, make_ufunc
 from ogive.engine.movement.views import normal_axes
 from ogive.engine.row_formulas import reduction
 from ogive.engine.rows import RowFormula
@@ -32,7 +32,7 @@ from ogive.errors import ModelError, ParameterError, ShapeError, UnsupportedErro
 from ogive.graph import operations as ops
 from ogive.graph.expression import Format, lift
 from ogive.graph.expression import node as expression
-from ogive.onnx.data_types import DATA_TYPES, data_type, element_types
+from ogive.onnx.data_types import DATA_TYPES, element_types
 from ogive.onnx.elementwise import wrong_types
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import ArrangedRows, Arrangement, ElementwiseNode, NodeComputation, RowWiseNode
@@ -89,7 +89,7 @@ def _row_formula(
     has_parameter: bool = True,
     reduces: bool = False,
 ) -> RowFormula:
-    operands = [expression(ops.INPUT, (), i, Format.NUMBER) for i in range(len(inputs))]
+    operands = leaves(len(inputs))
     if has_parameter:
         operands.append(expression(ops.PARAMETER, (), (0, "parameter"), Format.NUMBER))
     is_long = any(kind.name == "float64" for kind in (*inputs, result))
@@ -217,22 +217,15 @@ _STASH_TYPES = (1, 10, 11, 16)
 def _check_stash_type(node: OnnxNode) -> str:
     """The type that ``stash_type`` names, if the standard knows it for such data."""
     given = node.attributes.get("stash_type", 1)
+    known = {row.number: row for row in DATA_TYPES.values()}
     taken = list(_STASH_TYPES)
     if node.operator == "LayerNormalization":  # Mean has this type; the schema lists these two, and doubles have DOUBLE
         taken = [1, 11, 16] if node.input_types[0] == "tensor(double)" else [1, 16]
     if given not in taken:
-        found = data_type(given)
-        name = "" if found is None else f" ({found.name})"
-        allowed = ", ".join(f"{number} ({_named(number)})" for number in taken)
+        name = f" ({known[given].name})" if given in known else ""
+        allowed = ", ".join(f"{number} ({known[number].name})" for number in taken)
         raise UnsupportedError(message(node.label, f"the attribute stash_type is {given}{name}", allowed))
-    return DATA_TYPES_BY_NUMBER[given]
-
-
-DATA_TYPES_BY_NUMBER = {row.number: kind for kind, row in DATA_TYPES.items()}
-
-
-def _named(number: int) -> str:
-    return DATA_TYPES[DATA_TYPES_BY_NUMBER[number]].name
+    return known[given].type
 
 
 def _layer(node: OnnxNode, types: Sequence[str | None]) -> Outputs:
@@ -314,10 +307,12 @@ def _batch(node: OnnxNode, types: Sequence[str | None]) -> Outputs:
         return _batch_in_training(node, types)
     assert types[0] is not None
     elements = _floats(node, types[:1])
-    x, scale, bias, mean, variance = (lift(expression(ops.INPUT, (), i, Format.NUMBER)) for i in range(5))
     epsilon = float(np.float32(node.attributes["epsilon"]))
-    root = beside_given(x, mean, variance, epsilon, scale, bias)
-    computation = Formula((lift(root),), elements[:-1], elements[-1:])
+
+    def scaled(x: Any, scale: Any, bias: Any, mean: Any, variance: Any) -> Any:
+        return beside_given(x, mean, variance, epsilon, scale, bias)
+
+    computation = formula_of(scaled, elements[:-1], elements[-1])
     rule = partial(_per_channel, spatial=bool(node.attributes.get("spatial", 1)))
     return (ElementwiseNode(node.operands, elements[:-1], elements[-1], types[0], rule, computation),)
 

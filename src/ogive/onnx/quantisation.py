@@ -16,11 +16,8 @@ import numpy as np
 from ogive.catalog import OPERATORS
 from ogive.catalog.rounding import quantised
 from ogive.common.conversion import converted
-from ogive.engine.computation import Computation, Formula, make_ufunc
+from ogive.engine.computation import Computation, formula_of, make_ufunc
 from ogive.errors import ModelError, ShapeError, UnsupportedError, message
-from ogive.graph import operations as ops
-from ogive.graph.expression import Format, lift
-from ogive.graph.expression import node as expression
 from ogive.onnx.casting import computed_in, convert
 from ogive.onnx.data_types import DATA_TYPES, DataType, data_type, data_type_of
 from ogive.onnx.node import OnnxNode
@@ -86,8 +83,7 @@ def _computation(name: str, signature: Signature) -> Computation:
     op = OPERATORS[name]
     if len(signature.inputs) == 3:
         return op.computation(signature)
-    x, scale = (expression(ops.INPUT, (), i, Format.NUMBER) for i in range(2))
-    return Formula((lift(op(x, scale, 0)),), signature.inputs, signature.outputs)
+    return formula_of(lambda x, scale: op(x, scale, 0), signature.inputs, signature.outputs[0])
 
 
 def _aligned(axis: int, label: str, shapes: Sequence[Shape]) -> Sequence[Shape]:
@@ -173,5 +169,4 @@ def _quantized(
 @cache
 def _from_quotient(signature: Signature) -> np.ufunc:
     """Integers of quotients that are rounded already."""
-    root = quantised(*(expression(ops.INPUT, (), i, Format.NUMBER) for i in range(len(signature.inputs))))
-    return make_ufunc("quantize_linear", Formula((lift(root),), signature.inputs, signature.outputs))
+    return make_ufunc("quantize_linear", formula_of(quantised, signature.inputs, signature.outputs[0]))

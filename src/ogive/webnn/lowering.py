@@ -21,16 +21,14 @@ from ogive.catalog.rounding import quantised
 from ogive.catalog.standards import row_of
 from ogive.common.dtypes import BOOLEAN, ElementType
 from ogive.common.keys import remembered
-from ogive.engine.computation import Computation, Formula, Fused, cast
+from ogive.engine.computation import Computation, Fused, cast, formula_of, leaves
 from ogive.engine.executable import ArrayFunction, GraphDescription
 from ogive.engine.graph import ArrayValue, GraphNode
 from ogive.engine.movement import copies
 from ogive.engine.row_formulas import reduction
 from ogive.engine.rows import RowFormula
 from ogive.engine.running import running_sum
-from ogive.graph import operations as ops
-from ogive.graph.expression import Format, lift
-from ogive.graph.expression import node as expression
+from ogive.graph.expression import lift
 from ogive.operators.signature import Signature
 from ogive.webnn.operand import BuiltOperation, MLOperand
 from ogive.webnn.operator_table import OPERATORS
@@ -252,35 +250,31 @@ def _element_wise(name: str, kinds: tuple[ElementType, ...], kind: ElementType) 
     return Fused(kinds, tuple(steps), (count + len(steps) - 1,))
 
 
-def _inputs(count: int) -> list[Any]:
-    return [expression(ops.INPUT, (), i, Format.NUMBER) for i in range(count)]
-
-
 @remembered(maxsize=64)
 def _clip(kind: ElementType, low: float | None, high: float | None) -> Computation:
     """The larger of two zeros is +0 here; ONNX's Clip and `ogive.clip` leave the sign as it is."""
-    (x,) = _inputs(1)
-    return Formula((lift(f.clip(x, low, high)),), (kind,), (kind,))
+    return formula_of(lambda x: f.clip(x, low, high), (kind,), kind)
 
 
 @lru_cache(maxsize=64)
 def _quantise(kind: ElementType, zero: ElementType) -> Computation:
     """The quotient is rounded to the type of the numbers first."""
     quotient = CATALOGUE["div"].computation(Signature((kind, kind), (kind,)))
-    rest = Formula((lift(quantised(*_inputs(2))),), (kind, zero), (zero,))
+    rest = formula_of(quantised, (kind, zero), zero)
     return Fused((kind, kind, zero), ((quotient, (0, 1)), (rest, (3, 2))), (4,))
 
 
 @remembered(maxsize=64)
 def _batch(kind: ElementType, epsilon: float, more: tuple[str, ...]) -> Computation:
-    x, mean, variance, *rest = _inputs(3 + len(more))
-    root = normalisation.beside_given(x, mean, variance, epsilon, **dict(zip(more, rest, strict=True)))
-    return Formula((lift(root),), (kind,) * (3 + len(more)), (kind,))
+    def scaled(x: Any, mean: Any, variance: Any, *rest: Any) -> Any:
+        return normalisation.beside_given(x, mean, variance, epsilon, **dict(zip(more, rest, strict=True)))
+
+    return formula_of(scaled, (kind,) * (3 + len(more)), kind)
 
 
 @remembered(maxsize=64)
 def _normal_row(kind: ElementType, epsilon: float, more: tuple[str, ...]) -> RowFormula:
-    x, *rest = _inputs(1 + len(more))
+    x, *rest = leaves(1 + len(more))
     root = normalisation.normalised(x, epsilon, **dict(zip(more, rest, strict=True)))
     return RowFormula((lift(root),), (kind,) * (1 + len(more)), (kind,))
 
