@@ -15,7 +15,7 @@ from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoPr
 import ogive.onnx
 from ogive.errors import OgiveError
 from ogive.onnx.data_types import DATA_TYPES
-from ogive.onnx.inference import infer_shapes
+from ogive.onnx.declarations import infer_shapes
 from tests.onnx.models import text_model
 from tests.onnx.recipes import elements
 

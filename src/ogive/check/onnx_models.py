@@ -15,7 +15,8 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto
 from ogive.check.findings import Finding, KnownTensor, level_named, lowest_level, reasons
 from ogive.check.mapping import NO_OPERATOR, Counterpart, candidates, outside
 from ogive.directml.data import DATA_TYPES, facts
-from ogive.onnx.inference import infer_shapes
+from ogive.onnx.declarations import infer_shapes
+from ogive.onnx.inner_graphs import graphs_at, graphs_in, graphs_of
 from ogive.onnx.reading import read_model
 
 __all__ = ["check_onnx"]
@@ -73,7 +74,7 @@ def _graph_findings(
         else:
             yield _finding(node, place, values, level, opset)
         for attribute in node.attribute:
-            for inner in _graphs(attribute):
+            for inner in graphs_at(attribute):
                 # The depth is bounded by protobuf, which reads no more than 100 messages in each other.
                 yield from _graph_findings(inner, values, level, opset, f"{place}/{attribute.name}/")
 
@@ -103,7 +104,9 @@ def _only_sizes(graph: GraphProto) -> set[int]:
     for number in reversed(range(len(graph.node))):
         node = graph.node[number]
         names = [name for name in node.output if name]
-        inner = [name for graph in _inner(node) for name in _read_inside(graph)]
+        inside = [each for graph in graphs_of(node) for each in graphs_in(graph)]
+        inner = {name for each in inside for one in each.node for name in one.input}
+        inner |= {info.name for each in inside for info in each.output}
         if not inner and any(name in used for name in names) and not any(name in data for name in names):
             found.add(number)
             used.update(node.input)
@@ -114,24 +117,6 @@ def _only_sizes(graph: GraphProto) -> set[int]:
         if node.op_type not in _OF_SHAPES:
             data.update(name for place, name in enumerate(node.input) if place not in sizes)
     return found
-
-
-def _inner(node: NodeProto) -> Iterator[GraphProto]:
-    for attribute in node.attribute:
-        yield from _graphs(attribute)
-
-
-def _graphs(attribute: AttributeProto) -> Iterator[GraphProto]:
-    yield from (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs)
-
-
-def _read_inside(graph: GraphProto) -> Iterator[str]:
-    """The names that a graph in an attribute reads, its own among them."""
-    for node in graph.node:
-        yield from node.input
-        for inner in _inner(node):
-            yield from _read_inside(inner)
-    yield from (info.name for info in graph.output)
 
 
 def _value_of(kind: TypeProto) -> _ModelValue:

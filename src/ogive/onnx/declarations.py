@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 
 import numpy as np
@@ -14,17 +13,21 @@ from ogive.engine.movement import LARGEST_RANK
 from ogive.errors import ModelError, UnsupportedError, message
 from ogive.onnx.checked_graph import Shape, ValueInfo
 from ogive.onnx.data_types import data_type_of, type_of_proto
-from ogive.onnx.inference import infer_shapes
+from ogive.onnx.inner_graphs import nodes_in
 
 __all__ = [
     "SEPARATE_INITIALISERS",
     "check_default",
     "declared_shape",
     "declared_type",
+    "infer_shapes",
     "inferred_types",
     "interface",
     "required_type",
 ]
+
+#: Operators with which the inference of onnx 1.23 ends the process: it looks at the type of an input that has none.
+CRASHING = frozenset({"EyeLike", "RegexFullMatch"})
 
 #: Before this version of the format, initialisers are inputs as well, and constants.
 SEPARATE_INITIALISERS = 4
@@ -57,7 +60,7 @@ def inferred_types(model: ModelProto) -> dict[str, ValueInfoProto]:
         bare.CopyFrom(model)
         del bare.functions[:]
         model = bare
-    if any(map(_never_ends, _nodes(model.graph))):
+    if any(map(_never_ends, nodes_in(model.graph.node))):
         return {}
     with suppress(Exception):  # it fails on much that is valid, with errors of several kinds
         model = infer_shapes(model)
@@ -65,13 +68,15 @@ def inferred_types(model: ModelProto) -> dict[str, ValueInfoProto]:
     return {info.name: info for info in infos if declared_type(info) is not None}
 
 
-def _nodes(graph: onnx.GraphProto) -> Iterator[NodeProto]:
-    """The nodes of a graph and of the graphs inside of it."""
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            for inner in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):
-                yield from _nodes(inner)
+def infer_shapes(model: ModelProto, *, data_prop: bool = False) -> ModelProto:
+    """The model with what ONNX infers; the model itself if it has an operator with which that crashes.
+
+    The exceptions are ONNX's own.
+    """
+    functions = (node for function in model.functions for node in function.node)
+    if any(node.op_type in CRASHING for node in nodes_in([*model.graph.node, *functions])):
+        return model
+    return onnx.shape_inference.infer_shapes(model, data_prop=data_prop)
 
 
 def _never_ends(node: NodeProto) -> bool:

@@ -14,6 +14,7 @@ from ogive.onnx import declarations, loading, reading
 from ogive.onnx.arguments import check_order, checked_inputs, named
 from ogive.onnx.data_types import proto_of_type
 from ogive.onnx.files import Home, about_model
+from ogive.onnx.inner_graphs import reads_of
 from ogive.onnx.tensors import array_from
 
 __all__ = ["Part", "PartialModel", "split"]
@@ -87,7 +88,7 @@ def _live(nodes: Sequence[NodeProto], outputs: set[str], copied: Mapping[str, No
     found = []
     for place in reversed(range(len(nodes))):
         if not needed.isdisjoint(nodes[place].output):
-            needed |= _reads(nodes[place])
+            needed |= reads_of(nodes[place])
             if copied.keys().isdisjoint(nodes[place].output):
                 found.append(place)
     return found[::-1]
@@ -106,14 +107,14 @@ def _stages(
         unknown: set[str] = set()
         for place in live:
             node = nodes[place]
-            kinds[place] = place not in others and unknown.isdisjoint(_reads(node))
+            kinds[place] = place not in others and unknown.isdisjoint(reads_of(node))
             if not kinds[place]:
                 unknown.update(name for name in node.output if name and name not in types)
         stage_of: dict[str, int] = {}
         stages: dict[int, list[int]] = {}
         torn: int | None = None
         for place, is_ogive in kinds.items():
-            reads = _reads(nodes[place])
+            reads = reads_of(nodes[place])
             stage = wanted = 0 if is_ogive else 1
             for name in reads:
                 before = stage_of.get(name, -1)
@@ -127,7 +128,7 @@ def _stages(
             stage_of.update(dict.fromkeys(nodes[place].output, stage))
         if torn is None:
             return [(stage % 2 == 0, stages[stage]) for stage in sorted(stages)]
-        others |= _between(nodes, stages, least, _reads(nodes[torn]))
+        others |= _between(nodes, stages, least, reads_of(nodes[torn]))
 
 
 def _between(nodes: Sequence[NodeProto], stages: Mapping[int, Sequence[int]], stage: int, names: set[str]) -> set[int]:
@@ -137,21 +138,8 @@ def _between(nodes: Sequence[NodeProto], stages: Mapping[int, Sequence[int]], st
         for place in reversed(stages[later]):
             if not needed.isdisjoint(nodes[place].output):
                 found.add(place)
-                needed |= _reads(nodes[place])
+                needed |= reads_of(nodes[place])
     return found
-
-
-def _reads(node: NodeProto) -> set[str]:
-    """The values that a node needs, and the graphs inside of it."""
-    names = {name for name in node.input if name}
-    for attribute in node.attribute:
-        for graph in (attribute.g, *attribute.graphs) if attribute.g.node or attribute.graphs else ():
-            made = {name for inner in graph.node for name in inner.output}
-            made |= {given.name for given in (*graph.initializer, *graph.input)}
-            for inner in graph.node:
-                names |= _reads(inner) - made
-            names |= {info.name for info in graph.output} - made
-    return names
 
 
 def _part(
@@ -166,13 +154,13 @@ def _part(
     graph = model.graph
     own = [graph.node[place] for place in places]
     chosen = set(places)
-    constants = dict.fromkeys(name for node in own for name in _reads(node) if name in copied)
+    constants = dict.fromkeys(name for node in own for name in reads_of(node) if name in copied)
     nodes = [*(copied[name] for name in sorted(constants)), *own]
     made = {name for node in nodes for name in node.output if name}
-    needed = {name for node in nodes for name in _reads(node)} - made
+    needed = {name for node in nodes for name in reads_of(node)} - made
     initialisers = {tensor.name: tensor for tensor in graph.initializer}
     declared = {**types, **{info.name: info for info in (*graph.input, *graph.output)}}
-    others = {name for place, node in enumerate(graph.node) if place not in chosen for name in _reads(node)}
+    others = {name for place, node in enumerate(graph.node) if place not in chosen for name in reads_of(node)}
     wanted = others | {info.name for info in graph.output}
     inputs = [declared.get(name, ValueInfoProto(name=name)) for name in sorted(needed - initialisers.keys())]
     inputs += [declared[name] for name in sorted(needed & initialisers.keys() & {i.name for i in graph.input})]

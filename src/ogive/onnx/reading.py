@@ -11,10 +11,11 @@ from typing import Any
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+from onnx import ModelProto, NodeProto, TensorProto
 
 from ogive.errors import ArgumentError, ModelError, described, message
 from ogive.onnx.files import Home, opened
+from ogive.onnx.inner_graphs import graphs_in, graphs_of, reads_of
 from ogive.onnx.tensors import take_in
 
 __all__ = ["WANTED", "check_text", "in_order", "memory_for_messages", "read_model", "read_whole_model", "without_data"]
@@ -56,14 +57,10 @@ def read_whole_model(source: str | os.PathLike[str] | bytes | ModelProto) -> tup
 
 def _tensors(graph: onnx.GraphProto) -> Iterator[TensorProto]:
     """The tensors of a graph and of the graphs inside of it."""
-    graphs = [graph]
-    while graphs:
-        graph = graphs.pop()
-        yield from graph.initializer
-        for node in graph.node:
-            for attribute in node.attribute:
-                yield from (*((attribute.t,) if attribute.HasField("t") else ()), *attribute.tensors)
-                graphs += [*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs]
+    for each in graphs_in(graph):
+        yield from each.initializer
+        for attribute in (attribute for node in each.node for attribute in node.attribute):
+            yield from (*((attribute.t,) if attribute.HasField("t") else ()), *attribute.tensors)
 
 
 def _with_open_sizes(model: ModelProto) -> ModelProto:
@@ -84,14 +81,9 @@ def _is_open(dim: Any) -> bool:
 
 def _declared_axes(graph: onnx.GraphProto) -> Iterator[Any]:
     """The axes that a graph and the graphs inside of it declare."""
-    graphs = [graph]
-    while graphs:
-        graph = graphs.pop()
-        for info in (*graph.input, *graph.output, *graph.value_info):
+    for each in graphs_in(graph):
+        for info in (*each.input, *each.output, *each.value_info):
             yield from _axes_of(info.type)
-        for node in graph.node:
-            for attribute in node.attribute:
-                graphs += [*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs]
 
 
 def _axes_of(kind: Any) -> Iterator[Any]:
@@ -186,24 +178,8 @@ def _lists(model: ModelProto) -> Iterator[Sequence[NodeProto]]:
     """The lists of nodes, those inside of others first."""
     found = [model.graph.node, *(function.node for function in model.functions)]
     for nodes in found:
-        found += [graph.node for node in nodes for graph in _graphs_of(node)]
+        found += [graph.node for node in nodes for graph in graphs_of(node)]
     yield from reversed(found)
-
-
-def _graphs_of(node: NodeProto) -> Iterator[GraphProto]:
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            yield attribute.g
-        yield from attribute.graphs
-
-
-def _read(node: NodeProto) -> Iterator[str]:
-    """The names that a node, and the graphs inside of it, read."""
-    yield from node.input
-    for graph in _graphs_of(node):
-        yield from (output.name for output in graph.output)
-        for inner in graph.node:
-            yield from _read(inner)
 
 
 def _order(nodes: Sequence[NodeProto]) -> list[int] | None:
@@ -212,9 +188,7 @@ def _order(nodes: Sequence[NodeProto]) -> list[int] | None:
     for place, node in enumerate(nodes):
         for name in node.output:
             maker.setdefault(name, place)
-    needed = [
-        {maker[name] for name in _read(node) if name and name in maker} - {place} for place, node in enumerate(nodes)
-    ]
+    needed = [{maker[name] for name in reads_of(node) if name in maker} - {place} for place, node in enumerate(nodes)]
     if all(before < place for place, many in enumerate(needed) for before in many):
         return None
     users: list[list[int]] = [[] for _ in nodes]

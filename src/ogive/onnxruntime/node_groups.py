@@ -20,7 +20,8 @@ from ogive.engine.rows import RowFused, rows_under
 from ogive.errors import OgiveError
 from ogive.exporting.one_kernel_models import source_of_model
 from ogive.exporting.sources import ExportSource
-from ogive.onnx.inference import infer_shapes
+from ogive.onnx.declarations import infer_shapes
+from ogive.onnx.inner_graphs import reads_of
 from ogive.onnx.loading import survey
 from ogive.onnx.outline import outline
 from ogive.onnx.reading import in_order
@@ -168,17 +169,6 @@ def _types(model: ModelProto) -> dict[str, Any]:
         for name, info in found.items()
         if info.type.tensor_type.elem_type and info.type.tensor_type.HasField("shape")
     }
-
-
-def reads_of(node: NodeProto) -> set[str]:
-    """The values that a node reads, its bodies included."""
-    names = set(node.input) - {""}
-    for attribute in node.attribute:
-        for graph in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
-            inner = {name for each in graph.node for name in each.output}
-            names |= {name for each in graph.node for name in reads_of(each)} - inner
-            names |= {info.name for info in graph.output} - inner
-    return names
 
 
 # ---- finding

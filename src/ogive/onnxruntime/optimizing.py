@@ -18,7 +18,7 @@ from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 from ogive.common.contracts import checked
 from ogive.errors import ArgumentError, OgiveError, message
-from ogive.onnx.inference import infer_shapes
+from ogive.onnx.declarations import infer_shapes
 from ogive.onnx.reading import read_whole_model
 from ogive.onnxruntime.custom_operators import DOMAIN, build
 from ogive.onnxruntime.node_groups import ModelWiring, NodeGroup, find_groups, without
