@@ -7,6 +7,7 @@ import pytest
 import ogive
 from ogive.common.dtypes import element_type, element_type_of
 from ogive.enclosures import enclosure
+from ogive.runtime import statistics
 from ogive.runtime.kernels import make_ufunc
 
 FORMULAS = {
@@ -160,3 +161,41 @@ def test_integers_beside_zero_are_those_of_the_side(formula):
     x = np.array([2e-21, -2e-21, 1e-40, -1e-40], np.float32)
     right = [enclosure.right_result(op.formula()[0], (float(v),), {}, kind)[0] for v in x]
     assert op(x).tolist() == right
+
+
+#: Results beside ties of float64's subnormal numbers: x/2 and more or less, and 3/2 of x.
+NEXT_TO_NOTHING = {
+    "silu": (1, lambda x: x / (1 + np.exp(-x))),
+    "gelu": (1, ogive.gelu),
+    "hard_swish": (1, ogive.hard_swish),
+    "scaled_tanh": (1, lambda x: 1.5 * np.tanh(x)),
+    "negated": (1, lambda x: -(0.5 * np.sin(x))),
+    "magnitude": (1, lambda x: np.abs(0.5 * np.arctan(x))),
+    "sum of two": (1, lambda x: 0.5 * x + 0.8 * x * x),
+    "difference": (1, lambda x: 1.5 * x - x * x * x),
+    "choice": (1, lambda x: np.where(x > 0, 0.5 * np.sinh(x), 0.25 * np.expm1(x))),
+    "magnitude beside one": (1, lambda x: np.where(np.abs(1 + x) > 1, 0.5 * x, 0.25 * x)),
+    "glu": (2, ogive.glu),
+    "geglu": (2, ogive.geglu),
+    "product": (2, lambda x, y: 0.5 * x * np.exp(y)),
+    "quotient": (2, lambda x, y: x / (2 + y)),
+    "gradient": (2, ogive.vjp(ogive.hard_swish)),
+}
+
+
+@pytest.mark.parametrize("name", NEXT_TO_NOTHING)
+def test_subnormal_doubles_are_decided_in_the_kernel(name):
+    operands, formula = NEXT_TO_NOTHING[name]
+    op = formula if isinstance(formula, ogive.Operator) else ogive.operator(formula)
+    rng = np.random.default_rng(5)
+    whole = [
+        np.concatenate([rng.integers(-200, 200, 600), rng.integers(-(2**52), 2**52, 1448)]) for _ in range(operands)
+    ]
+    arrays = [rng.permutation(x) * 2.0**-1074 for x in whole]
+    before = sum(row.enclosed for row in statistics())
+    found = op(*arrays)
+    assert sum(row.enclosed for row in statistics()) == before
+    root, kind, numbers = op.formula()[0], element_type("float64"), op.checked_parameters({})
+    for i in range(0, 2048, 8):
+        right, _ = enclosure.right_result(root, [float(x[i]) for x in arrays], numbers, kind)
+        assert float(found[i]).hex() == float(right).hex(), [float(x[i]).hex() for x in arrays]

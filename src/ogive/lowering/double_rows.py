@@ -21,13 +21,11 @@ from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.propagation import bounded, bounded_of_sums
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.precisions import CORRECTED
-from ogive.lowering.numerics.rounded_results import to_subnormal
 from ogive.lowering.numerics.truths import both, either, except_where
 from ogive.lowering.program import Stage, Summation
 from ogive.lowering.row_lowering import is_share
 from ogive.lowering.row_numbers import LENGTH, within_row
-from ogive.lowering.tested import differ
-from ogive.lowering.tested_doubles import beside_zero
+from ogive.lowering.tested_doubles import OnceRounded, beside_zero
 from ogive.lowering.tested_rows import ROOM, ROOM_OF_ROUGH, TestedRows, sums_of
 
 __all__ = ["DoubleRows", "without_factors"]
@@ -139,10 +137,9 @@ def _of_magnitude(n: Expression) -> Expression:
     return n.operands[0] if n.operation is ops.ABSOLUTE else n
 
 
-class DoubleRows(TestedRows):
+class DoubleRows(OnceRounded, TestedRows):
     """Reals over rows of float64, whose results come with a rounding test."""
 
-    little, beside_zero = 2.0**-1074, 0.0
     beyond_range, keeps_powers = 2200.0, True
     #: Rows have -inf for what is left out, and a result beside it may lie next to a tie.
     decides_infinities = True
@@ -430,12 +427,11 @@ class DoubleRows(TestedRows):
         elif bound.static:
             bound = replace(bound, static=0.0, absolute=m._sum_of(bound.absolute, m.number(bound.static)))
         framed = replace(framed, error=bound)
-        low, high = (self._in_place(end, exponent) for end in self._ends(framed, bound))
-        value = self._in_place(self.beyond(framed, bound), exponent)
+        value, open_ends = self._rounded_once(framed, exponent)
         if is_small is not None and is_share(root):
             is_small = both(is_small, m.not_(m.less_(self._distance_of(root.operands[0]).high, m.number(NOTHING))))
         nothing = self._where_nothing(root) if m.is_own else None
-        differing = except_where(either(differ(low, high), is_small), nothing)
+        differing = except_where(either(open_ends, is_small), nothing)
         return value, self._open(error, except_where(differing, bound.exactly))
 
     def _where_nothing(self, root: Expression) -> Expression | None:
@@ -463,22 +459,3 @@ class DoubleRows(TestedRows):
         found = (m.add if root.operation is ops.ADD else m.subtract)(*numbers)
         m.overflow_is_known = False
         return found
-
-    def _next_to(self, high: Expression, low: Expression, side: int) -> tuple[Expression, Expression]:
-        """A number of two words is a tie of float64 where its second one is a power of two: the next number is none."""
-        m = self.m
-        is_towards_zero = m.less_(low, m.number(0.0)) if side > 0 else m.less_(m.number(0.0), low)
-        share = m.select_(is_towards_zero, m.number(1 - 2.0**-53), m.number(1 + 2.0**-52))
-        return m.fast_two_sum(high, m.select_(m.is_power_of_two_(low), m.mul_(low, share), low))
-
-    def _in_place(self, number: DoubleWord, exponent: Expression | None) -> Expression:
-        """A number times a power of two, rounded once."""
-        m = self.m
-        number = m.renormalised(number)
-        if exponent is None:
-            return number.high
-        scaled = m.scale_(number.high, exponent)
-        if m.is_own:
-            return scaled
-        is_tiny = m.less_(m.abs_(scaled), m.number(2.0**-1021))
-        return m.select_(is_tiny, to_subnormal(m, replace(number, exponent=exponent)), scaled)

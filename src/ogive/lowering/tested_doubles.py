@@ -15,7 +15,8 @@ from functools import partial, reduce
 from ogive.common.dtypes import ElementType
 from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
-from ogive.graph.expression import COMPARISONS, Expression, Format, Operation, is_extreme, walk
+from ogive.graph.expression import COMPARISONS, Expression, Format, Operation, is_extreme, node, walk
+from ogive.lowering.numerics import ties
 from ogive.lowering.numerics.bounded import UNSEEN, Bounded
 from ogive.lowering.numerics.double_word import DoubleWord
 from ogive.lowering.numerics.elementary.error_function import TWO_OVER_ROOT_PI
@@ -23,10 +24,10 @@ from ogive.lowering.numerics.elementary.propagation import bounded, rule_of
 from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.rounded_results import to_subnormal
 from ogive.lowering.numerics.truths import both, chosen, either, except_where, nowhere
-from ogive.lowering.tested import ROUNDED_TWICE, TestedReals, has_rule
+from ogive.lowering.tested import ROUNDED_TWICE, TestedReals, differ, has_rule
 from ogive.lowering.untested_elements import UntestedElements, is_sum
 
-__all__ = ["TestedDoubles", "beside_zero"]
+__all__ = ["OnceRounded", "TestedDoubles", "beside_zero"]
 
 #: So near to zero f(u) is u, but for this share of it.
 LINEAR = 2.0**-110
@@ -62,7 +63,33 @@ def _every(truths: Sequence[Expression | None]) -> Expression | None:
     return reduce(both, known) if len(known) == len(truths) else None
 
 
-class TestedDoubles(TestedReals, UntestedElements):
+class OnceRounded(TestedReals):
+    """Numbers of float64 beside a power of two, which are rounded once: also where a result is subnormal."""
+
+    little, beside_zero = 2.0**-1074, 0.0
+
+    def _rounded_once(self, framed: DoubleWord, exponent: Expression | None) -> tuple[Expression, Expression]:
+        """A number times a power of two, rounded, and where both ends of its interval are rounded to two numbers."""
+        ends = (self._in_place(end, exponent) for end in self._ends(framed, framed.error))
+        return self._in_place(self.beyond(framed, framed.error), exponent), differ(*ends)
+
+    def _next_to(self, high: Expression, low: Expression, side: int) -> tuple[Expression, Expression]:
+        """A number of two words is a tie of float64 where its second one is a power of two: the next number is none."""
+        m = self.m
+        is_towards_zero = m.less_(low, m.number(0.0)) if side > 0 else m.less_(m.number(0.0), low)
+        share = m.select_(is_towards_zero, m.number(1 - 2.0**-53), m.number(1 + 2.0**-52))
+        return m.fast_two_sum(high, m.select_(m.is_power_of_two_(low), m.mul_(low, share), low))
+
+    def _in_place(self, number: DoubleWord, exponent: Expression | None) -> Expression:
+        """A number times a power of two, rounded once."""
+        m = self.m
+        number = m.renormalised(number)
+        if exponent is None:
+            return number.high
+        return m.scale_(number.high, exponent) if m.is_own else to_subnormal(m, replace(number, exponent=exponent))
+
+
+class TestedDoubles(OnceRounded, UntestedElements):
     """Elements of float64: rounded as without a test, and tested by the bound of what was rounded."""
 
     def __init__(self, arithmetic: Bounded, inputs: tuple[ElementType, ...], parameters: Format) -> None:
@@ -195,38 +222,33 @@ class TestedDoubles(TestedReals, UntestedElements):
             static = m.number(error.static)
             static = static if number.exponent is None else m.scale_(static, m.neg_(number.exponent))
             reach = static if reach is None else m.add_(reach, static)
-        share = error.relative + ROUNDED_TWICE
-        is_tiny = None
-        if number.exponent is not None:
-            is_tiny = m.less_(m.abs_(value), m.number(2.0**-1021))
-            if self._splits_operands:
-                value = m.select_(is_tiny, to_subnormal(m, number), value)
-            elif not (reach is None and error.relative == 0) or self._has_factors(root):
-                is_zero = self._is_exact_zero(root, of_operands=True)
-                without_sign = None if is_zero is None else self._zero_without_sign(root, number, value)
-                doubt = either(doubt, except_where(self._may_lose_bits(number, is_tiny), is_zero), without_sign)
-        if reach is None and error.relative == 0:
-            return value, doubt
-        magnitude = m.abs_(number.high)
-        reach = (
-            m.mul_(magnitude, m.number(share))
-            if reach is None
-            else m.fma_(magnitude, m.number(share), m.mul_(reach, m.number(1.01)))
+        is_certain, splits = (
+            reach is None and error.relative == 0,
+            number.exponent is not None and self._splits_operands,
         )
+        if number.exponent is not None and not splits and (not is_certain or self._has_factors(root)):
+            is_zero = self._is_exact_zero(root, of_operands=True)
+            without_sign = None if is_zero is None else self._zero_without_sign(root, number, value)
+            is_tiny = m.less_(m.abs_(value), m.number(2.0**-1021))
+            doubt = either(doubt, except_where(self._may_lose_bits(number, is_tiny), is_zero), without_sign)
+        if is_certain:
+            return (to_subnormal(m, number) if splits else value), doubt
+        magnitude, share = m.abs_(number.high), m.number(error.relative + ROUNDED_TWICE)
+        own = m.mul_(magnitude, share) if reach is None else m.fma_(magnitude, share, m.mul_(reach, m.number(1.01)))
         low = m.number(0.0) if number.low is None else number.low if number.is_normal else m.low_part(number)
-        lows = m.sub_(low, reach), m.add_(low, reach)
-        ends = [m.add_(number.high, end) for end in lows]
+        ends = [m.add_(number.high, end) for end in (m.sub_(low, own), m.add_(low, own))]
         # Outside of a function's domain both ends are NaN. There, and at its poles, the result is decided.
-        differ = m.less_(*ends) if _has_domain(root) else m.not_(m.equal_(*ends))
-        if is_tiny is not None and self._splits_operands:
-            tiny_ends = [to_subnormal(m, replace(number, low=end, low_is_number=True, is_normal=False)) for end in lows]
-            crosses = both(m.less_equal_(ends[0], m.number(0.0)), m.less_equal_(m.number(0.0), ends[1]))
-            crosses = except_where(crosses, m.keeps_sign(number))
-            differ_if_tiny = either(m.not_(m.equal_(*tiny_ends)), crosses)
-            differ = m.select_(is_tiny, differ_if_tiny, differ)
+        are_apart = m.less_(*ends) if _has_domain(root) else m.not_(m.equal_(*ends))
+        if splits:
+            framed = replace(number, exponent=None, interval=number.stored, error=m.error_of_mantissa(number))
+            once, is_open = self._rounded_once(m.renormalised(framed), number.exponent)
+            is_nothing = except_where(self._is_nothing(number), are_apart)
+            is_tiny = except_where(m.less_(m.abs_(value), m.number(2.0**-1021)), is_nothing)
+            value = m.select_rare_(is_tiny, once, value)
+            are_apart = node(ops.SELECT_RARE, (is_tiny, is_open, are_apart), None, Format.BIT)
         if self._splits_operands:  # the ends of an infinite number are NaN, but it is right where nothing is in doubt
-            differ = except_where(differ, m.equal_(magnitude, m.number(math.inf)))
-        undecided = either(except_where(differ, error.exactly if m.follows_exactness else None), doubt)
+            are_apart = except_where(are_apart, m.equal_(magnitude, m.number(math.inf)))
+        undecided = either(except_where(are_apart, error.exactly if m.follows_exactness else None), doubt)
         return value, except_where(undecided, either(error.nan, self._nan_of_nan(root, value)))
 
     def _may_lose_bits(self, number: DoubleWord, is_tiny: Expression) -> Expression:
@@ -243,8 +265,13 @@ class TestedDoubles(TestedReals, UntestedElements):
             highest = math.ceil(-1021 - math.log2(sizes.smallest_magnitude))
             distance = m.sub_(exponent, m.number((lowest + highest) / 2))
             return m.less_(m.abs_(distance), m.number((highest - lowest) / 2))
-        is_zero = both(m.less_(exponent, m.number(-1077.0 - 32)), m.less_(m.abs_(number.high), m.number(2.0**32)))
-        return except_where(is_tiny, is_zero)
+        return except_where(is_tiny, self._is_nothing(number))
+
+    def _is_nothing(self, number: DoubleWord) -> Expression:
+        """Where a number beside a power of two is less than 2**-1077 for certain."""
+        m, exponent = self.m, number.exponent
+        assert exponent is not None
+        return both(m.less_(exponent, m.number(-1077.0 - 32)), m.less_(m.abs_(number.high), m.number(2.0**32)))
 
     def _nan_of_nan(self, root: Expression, value: Expression) -> Expression | None:
         """Where a result is NaN, and so is an operand: arithmetic keeps it, which the last level does not ask either."""
@@ -358,7 +385,8 @@ class TestedDoubles(TestedReals, UntestedElements):
     def _near_zero(self, operation: Operation, operands: Sequence[DoubleWord]) -> DoubleWord | None:
         """The result of a function where that is next to nothing, but for a share `LINEAR`."""
         if operation.is_linear_at_zero:
-            return operands[0]
+            beyond = ties.beside_value(self.m, operation.name, operands[0])
+            return replace(operands[0], error=replace(operands[0].error, beyond=beyond))
         if operation is functions.ERF:
             return self.m.multiply(self.m.with_moderate_size(operands[0]), self.m.wide(TWO_OVER_ROOT_PI))
         if operation is functions.ERFINV:

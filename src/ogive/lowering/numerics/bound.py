@@ -14,7 +14,7 @@ __all__ = ["EXACT", "UNKNOWN", "Beyond", "Bound"]
 class Beyond:
     """An exact number, and on which side of it another one lies, however near: so ties beside it are decided.
 
-    For a number with an exponent both are meant with that multiplied in.
+    It lacks the same exponent that `DoubleWord.high` lacks.
     """
 
     high: Expression

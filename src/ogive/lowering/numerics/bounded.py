@@ -153,16 +153,8 @@ class Bounded(Totals):
         error = self.error_of_mantissa(a)
         absolute = None if error.absolute is None else self.scale_(error.absolute, exponent)
         least, largest = (a.error.least, a.error.largest) if a.exponent is None else (0.0, math.inf)
-        return replace(error, absolute=absolute, least=least, largest=largest)
-
-    def _in_other_frame(self, a: DoubleWord) -> DoubleWord:
-        """A number that was computed beside a power of two: nothing but zero is known to lie on one side of it then."""
-        found, zero = a.error.beyond, self.number(0.0)
-        if found is None or (found.high is zero and found.low is zero):
-            return a
-        is_zero = both(self.equal_(found.high, zero), self.equal_(found.low, zero))
-        beyond = Beyond(zero, zero, both(is_zero, found.is_above), both(is_zero, found.is_below))
-        return replace(a, error=replace(a.error, beyond=beyond))
+        beyond = ties.scaled(self, error.beyond, exponent)
+        return replace(error, absolute=absolute, least=least, largest=largest, beyond=beyond)
 
     def with_moderate_size(self, a: DoubleWord) -> DoubleWord:
         """The number with its power of two kept apart, where that may be large."""
@@ -176,7 +168,7 @@ class Bounded(Totals):
         if a.exponent is None and b.exponent is None:
             return self.add(a, b)
         a, b = self.with_moderate_size(a), self.with_moderate_size(b)
-        *numbers, exponent = self.with_common_exponent(*map(self._in_other_frame, (a, b)))
+        *numbers, exponent = self.with_common_exponent(a, b)
         found = self.add(*numbers)
         if found.error.is_known and found.error.static:  # beside the power of two, as a bound that runs is
             static = self.number(max(found.error.static, LOST_BESIDE_ONE))
@@ -184,7 +176,7 @@ class Bounded(Totals):
                 static = self.select_(found.error.exactly, self.number(0.0), static)
             error = replace(found.error, static=0.0, absolute=self._sum_of(found.error.absolute, static))
             found = replace(found, error=error)
-        found = replace(self._in_other_frame(found), exponent=exponent, mantissa=EVERYTHING)
+        found = replace(found, exponent=exponent, mantissa=EVERYTHING)
         return replace(self.with_exponent(found), interval=a.interval + b.interval)
 
     def multiply(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
@@ -265,8 +257,7 @@ class Bounded(Totals):
         error = self._of_two(error, beyond_range.of_product(self, a, b), result, a, b)
         for part, constant in ((a, b), (b, a)):
             self._keep_multiple(result, part, constant, divides=False)
-        made = self._made(result, error, factors=(a, b), infinite=self._infinite_product(a, b))
-        return self._in_other_frame(made) if self.of_doubles and result.exponent is not None else made
+        return self._made(result, error, factors=(a, b), infinite=self._infinite_product(a, b))
 
     def _keep_multiple(self, result: DoubleWord, a: DoubleWord, by: DoubleWord, *, divides: bool) -> None:
         """Remember of which single number of float32 or less a product or quotient is a multiple."""
@@ -417,8 +408,7 @@ class Bounded(Totals):
         beyond = ties.of_ratio(self, a, b, is_sure=not static and absolute is None) if self.extended else None
         error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly, beyond)
         error = self._of_two(error, found, result, *operands)
-        made = self._made(result, error, infinite=self._infinite_product(a, b))
-        return self._in_other_frame(made) if self.of_doubles and result.exponent is not None else made
+        return self._made(result, error, infinite=self._infinite_product(a, b))
 
     def error_of_mantissa(self, a: DoubleWord) -> Bound:
         absolute = a.error.absolute
@@ -651,8 +641,9 @@ class Bounded(Totals):
         return replace(result, error=replace(result.error, beyond=beyond))
 
     def absolute(self, a: DoubleWord) -> DoubleWord:
-        result = super().absolute(a)
-        return replace(result, error=replace(result.error, beyond=None))
+        result, near = super().absolute(a), a.error.beyond
+        beyond = ties.of_magnitude(self, a, near) if near is not None and self.follows_exactness else None
+        return replace(result, error=replace(result.error, beyond=beyond))
 
     def copy_sign(self, magnitude: DoubleWord, sign: Expression) -> DoubleWord:
         keeps_sign = self.always if self.follows_exactness else None  # where it is not in doubt
@@ -831,7 +822,8 @@ class Bounded(Totals):
         static = error.static if error.least >= self.small else error.static + self.lost
         absolute = None if error.absolute is None else self.scale_(error.absolute, exponent)
         exactly = None if self.follows_exactness else error.exactly
-        return replace(error, static=static, absolute=absolute, exactly=exactly)
+        beyond = ties.scaled(self, error.beyond, exponent)
+        return replace(error, static=static, absolute=absolute, exactly=exactly, beyond=beyond)
 
     def unscaled(self, a: DoubleWord) -> DoubleWord:
         result = self.unscaled_result(a)
@@ -849,7 +841,16 @@ class Bounded(Totals):
 
     def unscaled_result(self, a: DoubleWord) -> DoubleWord:
         """The number with its exponent multiplied in, infinite where float64 cannot hold it."""
-        return self._exact_as(super().unscaled(a), a)
+        return self._with_sign(self._exact_as(super().unscaled(a), a), a)
+
+    def _with_sign(self, result: DoubleWord, a: DoubleWord) -> DoubleWord:
+        """A number times a power of two, which lies beyond zero if it is not that: also where the power makes it zero."""
+        if a.exponent is None or not (self.knows_infinities and a.error.is_known):
+            return result
+        beyond = Beyond(self.number(0.0), self.number(0.0), *ties.signs(self, a))
+        if result.error.beyond is not None:
+            beyond = ties.either_of(self, result.error.beyond, beyond)
+        return replace(result, error=replace(result.error, beyond=beyond))
 
     def _partly_unscaled(self, a: DoubleWord) -> DoubleWord:
         result = super()._partly_unscaled(a)

@@ -83,7 +83,7 @@ EFFECTS: Table = {
         ),
         Bound: Effects(
             kept="relative static absolute doubt bits least largest keeps_sign exactly vast vast_exponent nan",
-            dropped={"beyond": "a negative number lies on the other side of it"},
+            made="beyond",
         ),
     },
     "copy_sign": {
@@ -294,7 +294,7 @@ class Arithmetic(Machine, Checked):
         power = exponent if a.exponent is None else self.add_(a.exponent, exponent)
         found = DoubleWord(self.scale_(a.high, down), low, power, a.interval, is_normal=a.is_normal, error=error)
         if a.low is None and a.exponent is None:
-            found = replace(found, error=a.error)
+            found = replace(found, error=replace(a.error, beyond=error.beyond))
             self.whole_numbers[found.high, power] = a
         return found
 

@@ -23,17 +23,21 @@ from ogive.lowering.numerics.truths import both, either, except_where, nowhere
 __all__ = [
     "AtZero",
     "at_zero",
+    "beside_value",
     "chosen",
+    "either_of",
     "exactness",
     "moved_to_integers",
     "near",
     "near_zero",
+    "of_magnitude",
     "of_multiple",
     "of_product",
     "of_quotient",
     "of_ratio",
     "of_sum",
     "order",
+    "scaled",
     "signs",
 ]
 
@@ -138,7 +142,7 @@ def of_sum(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
         where = m.of_one_word(exact) if m.follows_zeros else None
         if where is not None:  # it is exact at some elements
             sides = (both(where, side) for side in signs(m, other))
-            found = _or(m, Beyond(exact.high, m.number(0.0), *sides), found)
+            found = either_of(m, Beyond(exact.high, m.number(0.0), *sides), found)
         if exact.error.exactly is not None and m.follows_exactness:
             found = chosen(m, exact.error.exactly, _beside_exact(m, exact, other), found)
     return found
@@ -192,7 +196,7 @@ def _beside(m: Totals, exact: DoubleWord, other: DoubleWord) -> Beyond:
 def of_product(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
     """The one-sided facts of a and b, propagated through their product; exact numbers have one word."""
     for factor, other in ((a, b), (b, a)):
-        if factor.error.is_exact and factor.is_exact:
+        if factor.error.is_exact and factor.low is None:
             found = near(m, other)
             if found is not None:
                 return of_multiple(m, found, factor.high)
@@ -202,7 +206,7 @@ def of_product(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
     high = m.mul_(first.high, second.high)
     low = m.fma_(first.high, second.high, m.neg_(high))
     grows, shrinks = first.with_(second.grows, second.stays, 1), first.with_(second.shrinks, second.stays, -1)
-    return _or(m, _of_size(m, high, low, grows, shrinks), by_signs)
+    return either_of(m, _of_size(m, high, low, grows, shrinks), by_signs)
 
 
 @dataclass(frozen=True)
@@ -222,8 +226,8 @@ class _Size:
 
 def _sizes(m: Totals, a: DoubleWord, b: DoubleWord, *, divides: bool = False) -> tuple[_Size | None, _Size | None]:
     """The sizes of two numbers, of which one may lie beyond another; else there is nothing to say."""
-    is_exact = divides and a.error.is_exact and a.exponent is None
-    a, b = m.unscaled(a), m.unscaled(b)
+    is_exact = divides and a.error.is_exact
+    a, b = m.mantissa(a), m.mantissa(b)
     if _near(m, a) is None and _near(m, b) is None:
         return None, None
     return _size(m, a, is_exact=is_exact), _size(m, b)
@@ -277,7 +281,7 @@ def of_ratio(m: Totals, a: DoubleWord, b: DoubleWord, *, is_sure: bool) -> Beyon
     is_whole = both(is_whole, m.less_(m.number(SMALLEST), m.abs_(dividend.high)))
     grows = both(is_whole, dividend.with_(divisor.shrinks, divisor.stays, 1))
     shrinks = both(is_whole, dividend.with_(divisor.grows, divisor.stays, -1))
-    return _or(m, _of_size(m, high, m.number(0.0), grows, shrinks), by_signs)
+    return either_of(m, _of_size(m, high, m.number(0.0), grows, shrinks), by_signs)
 
 
 def _of_signs(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
@@ -291,7 +295,7 @@ def _of_signs(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
     return Beyond(zero, zero, positive, negative)
 
 
-def _or(m: Totals, first: Beyond, second: Beyond | None) -> Beyond:
+def either_of(m: Totals, first: Beyond, second: Beyond | None) -> Beyond:
     """The first where that says something, and else the second."""
     if second is None:
         return first
@@ -326,6 +330,33 @@ def of_multiple(m: Totals, near: Beyond, factor: Expression) -> Beyond:
     return Beyond(product, lost, above, below)
 
 
+def of_magnitude(m: Totals, a: DoubleWord, near: Beyond) -> Beyond:
+    """The number that a magnitude lies beyond, where the sign of the number is known."""
+    positive, negative = signs(m, a)
+    high, low = (m.select_(negative, m.neg_(word), word) for word in (near.high, near.low))
+    above = either(both(positive, near.is_above), both(negative, near.is_below))
+    below = either(both(positive, near.is_below), both(negative, near.is_above))
+    return Beyond(high, low, above, below)
+
+
+def scaled(m: Totals, near: Beyond | None, exponent: Expression) -> Beyond | None:
+    """The number that another one lies beyond, times a power of two, where nothing of it underflows.
+
+    For shorter types exponentials alone have powers of two beside them, and none where they lie beyond 1.
+    """
+    zero = m.number(0.0)
+    if near is None or not m.knows_infinities or (near.high is zero and near.low is zero):
+        return near
+    high, low = (word if word is zero else m.scale_(word, exponent) for word in (near.high, near.low))
+    known: Expression | None = None
+    for word, moved in ((near.high, high), (near.low, low)):
+        has_room = both(m.less_(m.number(SMALLEST), m.abs_(moved)), m.is_finite_(moved))
+        keeps = either(has_room, m.equal_(word, zero))
+        known = keeps if known is None else both(known, keeps)
+    assert known is not None
+    return Beyond(high, low, both(known, near.is_above), both(known, near.is_below))
+
+
 def of_quotient(m: Totals, near: Beyond, divisor: float) -> Beyond:
     """The number that a quotient by a positive number lies beyond, where that is a number of one word."""
     by, zero = m.number(divisor), m.number(0.0)
@@ -338,22 +369,29 @@ def of_quotient(m: Totals, near: Beyond, divisor: float) -> Beyond:
 
 def near_zero(m: Totals, name: str, u: DoubleWord, otherwise: Beyond | None) -> Beyond | None:
     """The number that a function of a number near to zero lies beyond; elsewhere what was found otherwise."""
-    zero, sides = m.number(0.0), at_zero(name)
-    if sides is None or (sides.is_line and not u.error.is_exact):
+    found = beside_value(m, name, u)
+    if found is None:
         return otherwise
+    is_near = m.less_(m.abs_(u.high), m.number(NEAR_ZERO))
+    return chosen(m, is_near, found, otherwise)
+
+
+def beside_value(m: Totals, name: str, u: DoubleWord) -> Beyond | None:
+    """The value of a function at zero, or the operand, which the function lies beyond next to that; None if that is not known."""
+    zero, sides = m.number(0.0), at_zero(name)
+    where = exactness(u) if m.knows_infinities or u.error.is_exact else None
+    if sides is None or (sides.is_line and where is None):
+        return None
     high, low = m.number(sides.value), zero
     if sides.is_line:
         u = m.renormalised(u)
         high, low = u.high, zero if u.low is None else m.low_part(u)
     positive, negative = signs(m, u)
     parts: dict[int, Expression | None] = {1: None, -1: None}
-    for side, where in ((sides.of_positive, positive), (sides.of_negative, negative)):
-        parts[side] = either(parts[side], where)
-    above, below = (nowhere() if parts[side] is None else parts[side] for side in (1, -1))
-    assert above is not None
-    assert below is not None
-    is_near = m.less_(m.abs_(u.high), m.number(NEAR_ZERO))
-    return chosen(m, is_near, Beyond(high, low, above, below), otherwise)
+    for side, sign in ((sides.of_positive, positive), (sides.of_negative, negative)):
+        parts[side] = either(parts[side], both(where, sign) if sides.is_line else sign)
+    above, below = (parts[side] or nowhere() for side in (1, -1))
+    return Beyond(high, low, above, below)
 
 
 def order(m: Totals, a: DoubleWord, b: DoubleWord) -> tuple[Expression | None, Expression | None]:
