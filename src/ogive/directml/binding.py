@@ -27,6 +27,7 @@ __all__ = [
     "BindingSlot",
     "Hazards",
     "Region",
+    "Regions",
     "bound_region",
     "bytes_of",
     "check_hazards",
@@ -280,6 +281,15 @@ def loose_region(subject: str, slot: BindingSlot, buffer: Any, *, is_written: bo
 # ---- hazards
 
 
+class Regions(NamedTuple):
+    """The memory of one dispatch."""
+
+    inputs: Mapping[int, Region]
+    outputs: Sequence[Region]
+    temporary: Region | None
+    persistent: Region | None
+
+
 class Hazards(NamedTuple):
     """The inputs that the output may lie over: their numbers, and whether several of them at once."""
 
@@ -292,12 +302,10 @@ def check_hazards(
     hazards: Hazards,
     input_slots: Mapping[int, BindingSlot],
     output_slots: Sequence[BindingSlot],
-    inputs: Mapping[int, Region],
-    outputs: Sequence[Region],
-    temporary: Region | None,
-    persistent: Region | None,
+    regions: Regions,
 ) -> None:
     """Refuse regions that overlap where that is not allowed."""
+    inputs, outputs, temporary, persistent = regions
     written = [(slot.name, region) for slot, region in zip(output_slots, outputs, strict=True)]
     for i, (name, region) in enumerate(written):
         for other, earlier in written[:i]:

@@ -14,6 +14,7 @@ from ogive.directml.binding import (
     DML_BUFFER_BINDING,
     BindingSlot,
     Region,
+    Regions,
     bound_region,
     unwrapped,
 )
@@ -31,10 +32,8 @@ class BoundTable(NamedTuple):
     dispatchable: Dispatchable
     operators: tuple[CompiledOperator, ...]
     """The operators of an initialiser, those that it is for"""
-    inputs: Any
-    outputs: Any
-    temporary: Region | None
-    persistent: Region | None
+    regions: Any
+    """Its `Regions`; of an initialiser, with inputs and outputs of each operator"""
 
 
 class BindingTable(DeviceChild):
@@ -225,7 +224,10 @@ class BindingTable(DeviceChild):
             self._check_complete(subject, target)
         else:
             self._complete_initializer(subject)
-        return BoundTable(target, self._operators, self._inputs, self._outputs, self._temporary, self._persistent)
+        return BoundTable(target, self._operators, self._regions())
+
+    def _regions(self) -> Regions:
+        return Regions(self._inputs, self._outputs, self._temporary, self._persistent)
 
     def _check_complete(self, subject: str, target: CompiledOperator) -> None:
         needs_inputs = any(not slot.is_absent and not slot.is_owned for slot in target._inputs.values())
@@ -240,7 +242,7 @@ class BindingTable(DeviceChild):
             refuse(subject, "no temporary resource is bound", f"{properties.TemporaryResourceSize} bytes or more")
         if properties.PersistentResourceSize and self._persistent is None:
             refuse(subject, "no persistent resource is bound", f"{properties.PersistentResourceSize} bytes or more")
-        target._check(subject, self._inputs, self._outputs, self._temporary, self._persistent)
+        target._check(subject, self._regions())
 
     def _complete_initializer(self, subject: str) -> None:
         owners = [operator for operator in self._operators if operator._plan.persistent]

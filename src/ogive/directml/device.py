@@ -176,9 +176,9 @@ class CommandRecorder(DeviceChild):
         with self._device._removed_by_misuse():
             bound = bindings._bound(subject) if recorded is None else recorded
             if isinstance(bound.dispatchable, OperatorInitializer):
-                bound.dispatchable._run(subject, bound.operators, bound.inputs, bound.outputs)
+                bound.dispatchable._run(subject, bound.operators, bound.regions.inputs, bound.regions.outputs)
             elif isinstance(bound.dispatchable, CompiledOperator):
-                bound.dispatchable._run(subject, bound.inputs, bound.outputs, bound.temporary, bound.persistent)
+                bound.dispatchable._run(subject, bound.regions)
 
 
 _HIGHEST = next(reversed(FEATURE_LEVELS))

@@ -16,7 +16,7 @@ import numpy as np
 from ogive.common.dtypes import ElementType
 from ogive.devices.device_plan import DevicePlan
 from ogive.devices.kernels import Driver
-from ogive.directml.binding import Region
+from ogive.directml.binding import Region, Regions
 from ogive.directml.desc_computation import Computation, ElementwiseDesc, Whole
 from ogive.directml.enumerations import CONSTANTS
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, Layout, View
@@ -86,14 +86,9 @@ class Plan(NamedTuple):
     persistent_size: int
     constants: tuple[np.ndarray, ...]
 
-    def execute(
-        self,
-        inputs: Mapping[int, Region],
-        outputs: Sequence[Region],
-        temporary: Region | None,
-        persistent: Region | None,
-    ) -> None:
+    def execute(self, regions: Regions) -> None:
         """Run the calls on memory that has been found large enough, writable, and free of hazards."""
+        inputs, outputs, temporary, persistent = regions
 
         def array(name: Hashable) -> np.ndarray:
             area, number, view = cast(Location, name)

@@ -19,6 +19,7 @@ from ogive.directml.binding import (
     BindingSlot,
     Hazards,
     Region,
+    Regions,
     bound_region,
     check_hazards,
     loose_region,
@@ -347,11 +348,11 @@ class CompiledOperator(Dispatchable):
         }
         written = self._written(subject, outputs)
         scratch = self._resource(subject, "the temporary resource", temporary, self._plan.temporary_size)
-        kept = self._kept(subject, persistent)
+        regions = Regions(read, written, scratch, self._kept(subject, persistent))
         if not self._plan.persistent:
             self._initialize_itself()
-        self._check(subject, read, written, scratch, kept)
-        self._run(subject, read, written, scratch, kept)
+        self._check(subject, regions)
+        self._run(subject, regions)
         pairs = zip(self._outputs, written, strict=True)
         return [slot.view.over(region.memory, region.offset) for slot, region in pairs if slot.view is not None]
 
@@ -512,26 +513,13 @@ class CompiledOperator(Dispatchable):
         with self._lock:
             self._is_initialized = True
 
-    def _check(
-        self,
-        subject: str,
-        inputs: Mapping[int, Region],
-        outputs: Sequence[Region],
-        temporary: Region | None,
-        persistent: Region | None,
-    ) -> None:
+    def _check(self, subject: str, regions: Regions) -> None:
         """Refuse regions that overlap where that is not allowed."""
-        check_hazards(subject, self._hazards, self._inputs, self._outputs, inputs, outputs, temporary, persistent)
+        check_hazards(subject, self._hazards, self._inputs, self._outputs, regions)
 
-    def _run(
-        self,
-        subject: str,
-        inputs: Mapping[int, Region],
-        outputs: Sequence[Region],
-        temporary: Region | None,
-        persistent: Region | None,
-    ) -> None:
+    def _run(self, subject: str, regions: Regions) -> None:
         """Execute, on regions that are free of hazards."""
+        persistent = regions.persistent
         if not self._is_initialized:
             way_out = "Dispatch an initialiser for it first, or call initialize"
             refuse(subject, f"{self._title} is not initialised", "operators that are", way_out)
@@ -539,13 +527,13 @@ class CompiledOperator(Dispatchable):
             what = "the persistent resource is not where it was at initialisation"
             refuse(subject, what, "the resource that the initialiser wrote")
         if self._device.adapter is None:
-            self._plan.execute(inputs, outputs, temporary, persistent)
+            self._plan.execute(regions)
             return
-        arrays = {number: self._over(number, inputs[number]) for number in self._flat}
+        arrays = {number: self._over(number, regions.inputs[number]) for number in self._flat}
         found = self._run_on_device(subject, arrays, persistent)
         with self._failures(subject):
             results = [one.on_host(self._device.adapter.driver()) for one in found]
-        for slot, region, result in zip(self._outputs, outputs, results, strict=True):
+        for slot, region, result in zip(self._outputs, regions.outputs, results, strict=True):
             np.copyto(cast(View, slot.view).over(region.memory, region.offset), result)
 
 

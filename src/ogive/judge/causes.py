@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ogive.common.conversion import stored
-from ogive.common.dtypes import FLOAT_FORMATS, FLOATS_OF_8_BITS
+from ogive.common.dtypes import ELEMENT_TYPES, FLOAT_FORMATS, FLOATS_OF_8_BITS
 from ogive.errors import OgiveError
 from ogive.golden.inputs import flips, from_ranks, ranks, truths
 from ogive.golden.specification import Specification, bits_of, of_operator
@@ -171,17 +171,18 @@ def _candidates(scene: _Scene) -> Iterator[_CauseCandidate]:
     yield from _of_operands(scene)
 
 
-def _work_types(spec: Specification) -> list[tuple[Any, str]]:
-    import ml_dtypes
+#: The types that formulas are computed in, by the operator's; those of 8 bits have four.
+_WORK_TYPES = {
+    "float16": ("float64", "float32", "float16"),
+    "bfloat16": ("float64", "float32", "bfloat16", "float16"),
+    "float32": ("float64", "float32", "float16", "bfloat16"),
+    "float64": ("float64", "float32"),
+}
 
-    types: dict[str, list[Any]] = {
-        "float16": [np.float64, np.float32, np.float16],
-        "bfloat16": [np.float64, np.float32, ml_dtypes.bfloat16, np.float16],
-        "float32": [np.float64, np.float32, np.float16, ml_dtypes.bfloat16],
-        "float64": [np.float64, np.float32],
-    }
-    of_8_bits = [np.float64, np.float32, np.float16, ml_dtypes.bfloat16]
-    return [(t, np.dtype(t).name) for t in types.get(spec.kind.name, of_8_bits)]
+
+def _work_types(spec: Specification) -> list[tuple[Any, str]]:
+    names = _WORK_TYPES.get(spec.kind.name, ("float64", "float32", "float16", "bfloat16"))
+    return [(ELEMENT_TYPES[name].numpy.type, name) for name in names]
 
 
 def _of_table(scene: _Scene) -> Iterator[_CauseCandidate]:
@@ -260,17 +261,15 @@ def _of_parameters(scene: _Scene) -> Iterator[_CauseCandidate]:
         for short in ("float16", "bfloat16"):
             given = dict(spec.parameters)
             for name, value in numeric.items():
-                given[name] = float(from_decimal(value, short))
+                given[name] = float(_rounded_to(value, short))
             if given != dict(spec.parameters):
                 yield from _with(scene, "parameter_rounding", f"parameters are rounded to {short}", given)
 
 
-def from_decimal(value: float, kind: str) -> Any:
-    """A number of a short type."""
-    import ml_dtypes
-
+def _rounded_to(value: Any, kind: str) -> Any:
+    """A number or an array, rounded to a type."""
     with np.errstate(over="ignore"):
-        return np.float16(value) if kind == "float16" else ml_dtypes.bfloat16(value)
+        return np.asarray(value).astype(ELEMENT_TYPES[kind].numpy)
 
 
 def _with(
@@ -302,11 +301,11 @@ def _of_rounding(scene: _Scene) -> Iterator[_CauseCandidate]:
             yield _CauseCandidate(
                 f"{through}_intermediates",
                 f"results go through {through}",
-                from_array(exact, through).astype(kind.numpy),
+                _rounded_to(exact, through).astype(kind.numpy),
             )
         if kind.name in FLOATS_OF_8_BITS:
             for through in ("float32", "float16", "bfloat16"):
-                short = exact.astype(np.float32) if through == "float32" else from_array(exact, through)
+                short = _rounded_to(exact, through)
                 text = f"results are rounded twice: to {through}, then to nearest"
                 yield _CauseCandidate(
                     "rounded_twice", text, stored(short, kind, saturate=scene.spec.steps[-1].saturates)
@@ -338,13 +337,6 @@ def _of_rounding(scene: _Scene) -> Iterator[_CauseCandidate]:
         )
         flushed = np.where(np.abs(exact) < 2.0 ** FLOAT_FORMATS[kind.name][1], np.copysign(0, exact), nearest)
         yield _CauseCandidate("flush", "subnormal results are flushed to zero", flushed.astype(kind.numpy))
-
-
-def from_array(x: np.ndarray, kind: str) -> np.ndarray:
-    """An array rounded to a short type."""
-    import ml_dtypes
-
-    return x.astype(np.float16 if kind == "float16" else ml_dtypes.bfloat16)
 
 
 def _in_shorter_types(scene: _Scene) -> Iterator[_CauseCandidate]:
