@@ -105,21 +105,10 @@ _OUTSIDE = {
     "Pad": "PADDING1",
     "QLinearConv": "QUANTIZED_LINEAR_CONVOLUTION",
     "QLinearMatMul": "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
-    **dict.fromkeys(
-        (
-            "ReduceL1",
-            "ReduceL2",
-            "ReduceLogSum",
-            "ReduceLogSumExp",
-            "ReduceMax",
-            "ReduceMean",
-            "ReduceMin",
-            "ReduceProd",
-            "ReduceSum",
-            "ReduceSumSquare",
-        ),
-        "REDUCE",
-    ),
+    **{
+        f"Reduce{norm}": "REDUCE"
+        for norm in ["L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare"]
+    },
     "Resize": "RESAMPLE2",
     "ReverseSequence": "REVERSE_SUBSEQUENCES",
     "RNN": "RNN",

@@ -20,31 +20,20 @@ __all__ = ["Curve", "Drawing", "drawing", "heights_of"]
 
 #: The ends of the horizontal axis, by operator.
 RANGES: dict[str, tuple[float, float]] = {
-    "acos": (-1.0, 1.0),
-    "acosh": (0.0, 5.0),
-    "asin": (-1.0, 1.0),
-    "atanh": (-1.0, 1.0),
-    "bit_count": (0.0, 32.0),
-    "bit_shift_left": (0.0, 16.0),
-    "bit_shift_right": (0.0, 32.0),
-    "bitwise_and": (0.0, 32.0),
-    "bitwise_not": (0.0, 32.0),
-    "bitwise_or": (0.0, 32.0),
-    "bitwise_xor": (0.0, 32.0),
-    "cos": (-7.0, 7.0),
-    "erf": (-3.0, 3.0),
-    "erfinv": (-1.0, 1.0),
-    "exp": (-4.0, 2.0),
-    "log": (0.0, 5.0),
-    "log10": (0.0, 5.0),
-    "log1mexp": (0.0, 5.0),
-    "log2": (0.0, 5.0),
-    "logit": (0.0, 1.0),
-    "pow": (0.0, 3.0),
-    "rsqrt": (0.0, 5.0),
-    "sin": (-7.0, 7.0),
-    "sqrt": (0.0, 5.0),
-    "tan": (-5.0, 5.0),
+    name: ends
+    for ends, names in {
+        (-1.0, 1.0): "acos asin atanh erfinv",
+        (0.0, 5.0): "acosh log log10 log1mexp log2 rsqrt sqrt",
+        (0.0, 32.0): "bit_count bit_shift_right bitwise_and bitwise_not bitwise_or bitwise_xor",
+        (0.0, 16.0): "bit_shift_left",
+        (-7.0, 7.0): "cos sin",
+        (-3.0, 3.0): "erf",
+        (-4.0, 2.0): "exp",
+        (0.0, 1.0): "logit",
+        (0.0, 3.0): "pow",
+        (-5.0, 5.0): "tan",
+    }.items()
+    for name in names.split()
 }
 
 #: The other tensors, by operator: a curve for each row.

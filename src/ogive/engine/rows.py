@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ogive.common.dtypes import ElementType
 from ogive.common.forking import cached_property
-from ogive.engine.computation import Computation, only_step, programs
+from ogive.engine.computation import Computation, Formula, Fused, only_step, programs
 from ogive.graph import operations as ops
 from ogive.graph.expression import REDUCTIONS, REPEATED, Expression, python, walk
 
@@ -78,10 +78,8 @@ class RowFormula:
             depth[current] = below + (current.operation in REDUCTIONS)
         return max(depth[root] for root in self.roots)
 
-    @property
-    def row_operands(self) -> frozenset[int]:
-        count = len(self.inputs)
-        return frozenset(range(count, count + len(self.outputs)) if self.reduces else ())
+    row_operands = Formula.row_operands
+    size = Formula.size
 
     @cached_property
     def identity(self) -> str:
@@ -92,11 +90,6 @@ class RowFormula:
     @property
     def key(self) -> str:
         return self.identity
-
-    @cached_property
-    def size(self) -> int:
-        kinds = (current.operation for current in walk(*self.roots) if current.operands)
-        return sum(kind.instructions for kind in kinds) + 1
 
     @cached_property
     def program(self) -> Program:
@@ -149,10 +142,7 @@ class RowFused:
     row_results: tuple[bool, ...]
     is_row_wise: ClassVar[bool] = True
 
-    @cached_property
-    def outputs(self) -> tuple[ElementType, ...]:
-        types = [*self.inputs, *(t for step, _ in self.steps for t in step.outputs)]
-        return tuple(types[number] for number in self.results)
+    outputs = Fused.outputs
 
     @property
     def row_operands(self) -> frozenset[int]:

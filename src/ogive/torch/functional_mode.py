@@ -77,35 +77,10 @@ def _like_torchs(name: str) -> Make:
     return make
 
 
-#: torch's functions, and what makes Ogive's.
+#: torch's functions, and what makes Ogive's: of modules by their own arguments, but for those that follow.
 FUNCTIONS: dict[Any, Make] = {
-    **{
-        getattr(functional, name): _by_module(kind)
-        for name, kind in {
-            "celu": "CELU",
-            "elu": "ELU",
-            "gelu": "GELU",
-            "glu": "GLU",
-            "hardshrink": "Hardshrink",
-            "hardsigmoid": "Hardsigmoid",
-            "hardswish": "Hardswish",
-            "hardtanh": "Hardtanh",
-            "leaky_relu": "LeakyReLU",
-            "logsigmoid": "LogSigmoid",
-            "mish": "Mish",
-            "relu": "ReLU",
-            "relu6": "ReLU6",
-            "selu": "SELU",
-            "sigmoid": "Sigmoid",
-            "silu": "SiLU",
-            "softplus": "Softplus",
-            "softshrink": "Softshrink",
-            "softsign": "Softsign",
-            "tanh": "Tanh",
-            "tanhshrink": "Tanhshrink",
-            "threshold": "Threshold",
-        }.items()
-    },
+    **{getattr(functional, name.lower()): _by_module(name) for name in nn.__all__ if hasattr(functional, name.lower())},
+    functional.leaky_relu: _by_module("LeakyReLU"),
     **{
         getattr(owner, name): _by_module(kind)
         for owner in (torch, torch.Tensor)
