@@ -374,19 +374,9 @@ MOST_OF_A_SIDE = 3
 
 def float_functions(interface: Interface, support: dict[str, str]) -> list[str]:
     """The functions of an interface; those that they call come into ``support``."""
-    inputs = [o for o in interface.operands if o.is_input]
-    (output,) = [o for o in interface.operands if not o.is_input]
-    names = dict(enumerate(interface.parameters))
-
-    def leaf(n: Expression) -> str:
-        if n.operation == ops.INPUT:
-            name: str = inputs[n.attribute].name
-            return name
-        position = n.attribute[0]
-        return names.get(position) or text.literal(n.format, interface.constants[position])
-
-    text = Text(ISO_C, leaf)
-    text.support = support
+    own = _Functions(interface, support)
+    inputs, (output,) = own.inputs, own.outputs
+    text = own._text(lambda k: inputs[k].name)
     (result,) = interface.program.results
     body = _branches(text, result, {})
     kinds = [f"const {C_TYPES[o.type.name]} {o.name}" for o in inputs]
