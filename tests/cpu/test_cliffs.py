@@ -8,6 +8,7 @@ import pytest
 
 import ogive
 from benchmarks.cliffs import functions
+from ogive.catalog import OPERATORS
 from ogive.cli.deciding_levels import drawn, numbers_of, signature_of
 from ogive.engine.computation import kernel_of
 
@@ -196,6 +197,38 @@ def test_nan_outside_of_a_domain_is_decided_at_once(name):
         found = op(*operands)
     assert np.isnan(found).all()
     assert kernel.counts[1:3] == before[1:3]
+
+
+#: Operators of elements with parameters. Of huber_loss every fifth result is a tie.
+WITH_PARAMETERS = [
+    name
+    for name, op in OPERATORS.items()
+    if op.numeric_parameters and not op.is_row_wise and op.signatures[0].inputs[0].is_float
+    if name != "huber_loss" and all(isinstance(p.default, float | int) for p in op.numeric_parameters)
+]
+
+
+@pytest.mark.matrix(share=6)
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("derived", [False, True], ids=["", "vjp"])
+@pytest.mark.parametrize("name", WITH_PARAMETERS)
+def test_default_parameters_leave_few_ordinary_results_open(name, derived, dtype):
+    """The first level of 16 bits supposes that parameters are moderate: those that people have are."""
+    op, random = ogive.vjp(OPERATORS[name]) if derived else OPERATORS[name], np.random.default_rng(4)
+    data = [(random.uniform(0.1, 2.5, COUNT) * random.choice([-1, 1], COUNT)).astype(dtype) for _ in range(op.inputs)]
+
+    def counted() -> np.ndarray:
+        """Elements, and how many went to the retry and to the repair, of all kernels of the operator."""
+        rows = [row[2:5] for row in ogive.runtime.statistics() if row.operator == op.__name__]
+        return np.sum([(0, 0, 0), *rows], axis=0)
+
+    op(*(x[:8] for x in data))
+    before = counted()
+    op(*data)
+    elements, *left = counted() - before
+    assert elements in (0, COUNT)  # 0: one level decides all
+    # The gradient of star_relu is a sum of zeros for negative numbers: its sign as a factor is asked of the repair in float32.
+    assert max(left) <= elements // (20 if name != "star_relu" else 1)
 
 
 #: Derivatives over rows, by how many weights they have beside the gradient and the row.

@@ -161,6 +161,8 @@ def _behind_single(
     """
     first = made.level_before(results=tuple(results), undecided=undecided)
     shorter = moderate_results(first, computed, single)
+    if shorter is None and single.doubts_usual_parameters:
+        return made
     if shorter is None:
         found = replace(made, results=first.results, undecided=undecided) if made.later else made
         return replace(found, first_levels=(first,))

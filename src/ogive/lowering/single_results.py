@@ -8,7 +8,7 @@ Float16 has subnormal results that lack more bits: there both ends of the interv
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from ogive.common.dtypes import ElementType
 from ogive.graph import operations as ops
@@ -24,6 +24,8 @@ from ogive.lowering.numerics.truths import either, except_where
 from ogive.lowering.tested import TestedReals, has_rule
 
 __all__ = ["single_results"]
+
+SUMS = frozenset({ops.ADD, ops.SUBTRACT})
 
 #: The sign of a result is that of all its operands.
 PRODUCTS = frozenset({ops.NEGATE, ops.MULTIPLY, ops.DIVIDE, ops.COPY_SIGN})
@@ -72,7 +74,7 @@ def single_results(
         except NoSingle:
             continue
         price = cost(with_undecided(results, undecided))
-        if price < least:
+        if price < least and undecided is not m.always:
             best, least = (m, computed, results, undecided), price
     return best
 
@@ -81,16 +83,21 @@ class SingleReals(TestedReals):
     """Reals in float32, whose results of 16 bits come with a rounding test."""
 
     m: SingleBounded
+    factors: Container[Expression]
 
     def tested(
         self, roots: Sequence[Expression], outputs: Sequence[ElementType]
     ) -> tuple[tuple[Expression, ...], Expression | None]:
+        # A number that is only a term of sums, like a bias, is negative as often as positive.
+        self.factors = frozenset(
+            n for current in walk(*roots) if current.operation not in SUMS for n in current.operands
+        )
         results, undecided = super().tested(roots, outputs)
         return results, either(undecided, self.m.immoderate)
 
     def _parameter(self, root: Expression) -> DoubleWord:
         found = super()._parameter(root)
-        return self.m.moderate(found) if self.m.are_moderate else found
+        return self.m.moderate(found, is_positive=root in self.factors) if self.m.are_moderate else found
 
     def _function(self, root: Expression, operands: Sequence[DoubleWord]) -> DoubleWord:
         if root.operation.returns_operand:

@@ -55,7 +55,7 @@ class SingleBounded(Bounded):
     computes_in = Format.F32
 
     def __init__(self, goal: Format, *, are_moderate: bool = False) -> None:
-        """``are_moderate``: whether parameters are positive, neither tiny nor vast. Where one is not, all is undecided."""
+        """``are_moderate``: whether parameters are neither tiny nor vast, and factors positive. Where one is not, all is undecided."""
         super().__init__(SINGLE_FOR_FLOAT16 if goal is Format.F16 else SINGLE_FOR_BFLOAT16)
         self.are_moderate = are_moderate
         self.immoderate: Expression | None = None
@@ -85,22 +85,18 @@ class SingleBounded(Bounded):
         size = abs(float(value))
         if 0 < size < math.inf and not self.smallest_normal <= size < self.safe:
             raise NoSingle(f"{float(value)} is no normal number of float32")
-        if 0 < size < self.working.least_bound:  # a number, which `number` would take for a bound
-            high = self.rounded(Fraction(value))
-            return DoubleWord(node(ops.CONSTANT, (), high, self.format), interval=Interval.around(high))
-        return super().wide(value)
+        result = super().wide(value)
+        if 0 < size < self.working.least_bound:  # a number, which `number` takes for a bound
+            return replace(result, high=node(ops.CONSTANT, (), self.rounded(Fraction(value)), self.format))
+        return result
 
-    def moderate(self, a: DoubleWord) -> DoubleWord:
-        """A parameter as a positive number."""
-        outside = either(
-            *(
-                self.not_(self.less_(*pair))
-                for pair in ((self.number(1 / FARTHEST), a.high), (a.high, self.number(FARTHEST)))
-            )
-        )
-        self.immoderate = either(self.immoderate, outside)
+    def moderate(self, a: DoubleWord, *, is_positive: bool = True) -> DoubleWord:
+        """A parameter as a number, or a positive number, that is neither tiny nor vast."""
+        size = a.high if is_positive else self.abs_(a.high)
+        ends = (self.number(1 / FARTHEST), size), (size, self.number(FARTHEST))
+        self.immoderate = either(self.immoderate, *(self.not_(self.less_(*pair)) for pair in ends))
         error = replace(a.error, least=1 / FARTHEST, largest=FARTHEST)
-        return replace(a, interval=Interval(1 / FARTHEST, FARTHEST), error=error)
+        return replace(a, interval=Interval(1 / FARTHEST if is_positive else -FARTHEST, FARTHEST), error=error)
 
     def widened(self, margin: Expression) -> Expression:
         return self.fma_(margin, self.number(1 + 2.0**-16), self.number(2 * self.lost))
