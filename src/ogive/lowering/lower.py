@@ -30,7 +30,7 @@ from ogive.lowering.exact_rows import (
     row_decider,
     rows_with_test,
 )
-from ogive.lowering.fast_contract import SLOPES, fast
+from ogive.lowering.fast_contract import fast
 from ogive.lowering.fast_rows import fast_rows
 from ogive.lowering.identities import as_computed
 from ogive.lowering.integers import (
@@ -41,7 +41,7 @@ from ogive.lowering.integers import (
     whole_rows,
 )
 from ogive.lowering.numerics.double_word import Arithmetic
-from ogive.lowering.numerics.elementary.function_row import known_in_pairs
+from ogive.lowering.numerics.elementary.function_row import known_in_pairs, known_in_single
 from ogive.lowering.program import MASK, Program
 from ogive.lowering.row_extremes import with_signs_of_extremes
 from ogive.lowering.single_precision import in_single_precision
@@ -72,7 +72,7 @@ def lower(
     real = with_limits(roots, stored, rounds_parameters=is_single)
     roots = with_limits(roots, stored, in_float64=True, rounds_parameters=is_single)
     if accuracy == IN_FLOAT:
-        return in_single_precision(as_computed(roots, keep=SLOPES), inputs, outputs, parameter_count)
+        return in_single_precision(as_computed(roots, keep=known_in_single()), inputs, outputs, parameter_count)
     if reduces and modular:
         return whole_rows(roots, inputs, outputs, format_of_rows(roots, inputs), parameter_count)
     integers = None if reduces else computed_in_integers(roots, inputs, outputs, modular=modular)
@@ -87,7 +87,7 @@ def lower(
         made = with_test(as_computed(roots), in_repair, inputs, outputs, parameter_count, in_pairs, decide=decide)
         if accuracy == "exact":
             return made
-        return fast(made, as_computed(roots, keep=SLOPES), inputs, outputs)
+        return fast(made, as_computed(roots, keep=known_in_single()), inputs, outputs)
     if not reduces and is_of_doubles(roots, outputs):
         decide = decider(real, inputs, outputs)  # which knows of no infinity but those of operands
         in_repair = partial(as_computed, roots, of_doubles=True, states_limits=True)

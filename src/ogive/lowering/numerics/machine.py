@@ -9,10 +9,15 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import COMPARISONS, Expression, Format, Operation, in_format, node
 from ogive.lowering.numerics.truths import both, opposite
 
-__all__ = ["LONG", "Machine", "Unfused"]
+__all__ = ["LONG", "Machine", "is_power_of_two"]
 
 #: The polynomials of a float64 that computes shorter results with a bound of the error (bounded.py).
 LONG = "long"
+
+
+def is_power_of_two(constant: Expression) -> bool:
+    """Whether this is a constant by which multiplying is exact."""
+    return constant.operation is ops.CONSTANT and abs(math.frexp(constant.attribute)[0]) == 0.5
 
 
 class Machine:
@@ -260,33 +265,3 @@ class Machine:
         """The same where ``abs(a) >= abs(b)``, or a is zero."""
         s = self.add_(a, b)
         return s, self.sub_(b, self.sub_(s, a))
-
-
-class Unfused(Machine):
-    """The instructions of float32 for processors without fused multiply-add, in float32 alone."""
-
-    #: Splits a number of 24 bits into two of 12.
-    SPLITTER = 4097.0
-
-    def __init__(self) -> None:
-        super().__init__(Format.F32)
-
-    def fma_(self, a: Expression, b: Expression, c: Expression) -> Expression:
-        return self.add_(self.mul_(a, b), c)
-
-    def exact_sum_(self, a: Expression, b: Expression, c: Expression) -> Expression:
-        product = self.mul_(a, b)
-        return self.add_(self.add_(product, c), self.lost_of_product_(a, b, product))
-
-    def lost_of_product_(self, a: Expression, b: Expression, product: Expression) -> Expression:
-        """By Dekker, of numbers far from infinite."""
-        (a_high, a_low), (b_high, b_low) = self._halves(a), self._halves(b)
-        rest = self.sub_(self.mul_(a_high, b_high), product)
-        for x, y in ((a_high, b_low), (a_low, b_high), (a_low, b_low)):
-            rest = self.add_(rest, self.mul_(x, y))
-        return rest
-
-    def _halves(self, a: Expression) -> tuple[Expression, Expression]:
-        scaled = self.mul_(a, self.number(self.SPLITTER))
-        high = self.sub_(scaled, self.sub_(scaled, a))
-        return high, self.sub_(a, high)

@@ -16,14 +16,13 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format
 from ogive.lowering.numerics.double_word import DoubleWord
-from ogive.lowering.numerics.interval import Interval
+from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.machine import Machine
 from ogive.lowering.numerics.single import Factors, SingleBounded
 
-__all__ = ["Argument", "Made", "SingleOperand", "cubic", "is_cubic", "is_power_of_two", "where_reached"]
+__all__ = ["Argument", "Made", "SingleOperand", "cubic", "is_cubic", "where_reached"]
 
 
 @dataclass(frozen=True)
@@ -36,12 +35,29 @@ class Argument:
     low: Expression | None = None
     """A small number, or None for 0."""
     sign: float = 1.0
+    """Or this times a power of two."""
     is_short: bool = False
     """Whether 2**-21 is enough: for results of 16 bits."""
+    lies: Interval = EVERYTHING
+    """Where the number lies, if it has no test."""
 
     def value(self, m: Machine) -> Expression:
         value = self.x if self.w is None else m.mul_(self.x, self.w)
+        if abs(self.sign) != 1:
+            value = m.mul_(value, m.number(abs(self.sign)))
         return value if self.sign > 0 else m.neg_(value)
+
+    def negative(self) -> Argument:
+        return replace(self, sign=-self.sign, lies=-self.lies)
+
+    def magnitude(self, m: Machine) -> Argument:
+        """The number without its sign."""
+        low, w = self.low, None if self.w is None else m.abs_(self.w)
+        if low is not None:
+            low = m.select_(m.less_(replace(self, sign=1.0).value(m), m.number(0.0)), m.neg_(low), low)
+        is_positive = w is None and self.sign > 0 and self.lies.low >= 0
+        x = self.x if is_positive else m.abs_(self.x)
+        return replace(self, x=x, w=w, low=low, sign=abs(self.sign), lies=abs(self.lies))
 
 
 def cubic(m: Machine, x: Expression, linear: Fraction, third: Fraction) -> Argument:
@@ -83,11 +99,6 @@ def _exponent(value: Fraction) -> int:
     """The largest e with ``2**e <= value``, of a positive number."""
     e = value.numerator.bit_length() - value.denominator.bit_length()
     return e if Fraction(2) ** e <= value else e - 1
-
-
-def is_power_of_two(constant: Expression) -> bool:
-    """Whether this is a constant by which multiplying is exact."""
-    return constant.operation == ops.CONSTANT and abs(math.frexp(constant.attribute)[0]) == 0.5
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,6 @@ from ogive.lowering.numerics.elementary.exponential.exp import (
     FARTHEST,
     exp,
     exp_as_quotient,
-    exp_in_single,
     reduced_in_two_words,
     with_subnormals,
 )
@@ -61,20 +60,14 @@ from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG, Machine
 
 __all__ = [
-    "END_OF_TAIL",
     "ERF",
     "LIMIT_OF_TAIL",
     "NORMAL_TAIL",
     "erf",
     "erf_near_zero",
     "erfc",
-    "gaussian",
     "normal_tail",
-    "normal_tail_in_single",
-    "parts_of_tail",
     "scaled_normal_tail",
-    "tail_on_both_sides",
-    "tail_with_subnormals",
 ]
 
 #: K, and where erfc is so small that its product with any number that comes with it is zero after rounding.
@@ -260,27 +253,22 @@ def of_error_function(k: int) -> Fraction:
 LIMIT_OF_TAIL = 12.875
 
 
-def gaussian(m: Machine, a: Expression) -> Expression:
-    """``exp(-a**2 / 2)``."""
-    square = m.mul_(a, a)
-    # The exponential magnifies the square's error.
-    return exp_in_single(m, Argument(square, None, m.lost_of_product_(a, a, square), -1.0), 0.5)
-
-
-def normal_tail_in_single(m: Machine, a: Expression) -> Expression:
+def tail_of_magnitude(m: Machine, a: Expression, *, is_short: bool) -> Expression:
     """``erfc(a / sqrt(2)) / 2`` of a number that is not negative."""
-    less, above, below, shifted, _ = parts_of_tail(m, a)
+    less, above, below, shifted, _ = parts_of_tail(m, a, is_short=is_short)
     return m.div_(m.times_power_of_two_(m.fma_(less, above, above), shifted), below)
 
 
-def parts_of_tail(m: Machine, a: Expression) -> tuple[Expression, Expression, Expression, Expression, Expression]:
+def parts_of_tail(
+    m: Machine, a: Expression, *, is_short: bool
+) -> tuple[Expression, Expression, Expression, Expression, Expression]:
     """``less``, ``above``, ``below``, n + magic and ``a**2``: the tail is ``2**n (less * above + above) / below``."""
     square = m.mul_(a, a)
     above, below = (_in_squares(m, a, square, part) for part in FAST["NORMAL_TAIL"])
     # exp(-a**2 / 2) times ``above``, but the exponential's last sum is never rounded.
     half = Argument(square, None, m.lost_of_product_(a, a, square), -1.0)
     shifted, r, rest = reduced_in_two_words(m, half, 0.5)
-    series = (1.0, *numbers_in_single("EXP", is_short=not m.extended))
+    series = (1.0, *numbers_in_single("EXP", is_short=is_short))
     less = m.fma_(
         m.polynomial_(r, tuple(c * -0.5 * (-0.5) ** i for i, c in enumerate(series))), r, m.mul_(rest, m.number(-0.5))
     )
@@ -302,9 +290,17 @@ def _in_squares(m: Machine, x: Expression, square: Expression, coefficients: tup
     return value
 
 
-def tail_on_both_sides(m: Machine, a: Expression, is_negative: Expression) -> Expression:
-    """The tail of the normal distribution beyond a number, of whose magnitude ``a`` is."""
-    tail = normal_tail_in_single(m, a)
+def normal_tail_in_single(m: Machine, a: Argument) -> Expression:
+    """The tail of the normal distribution beyond a number."""
+    return _on_both_sides(m, a, tail_of_magnitude(m, a.magnitude(m).value(m), is_short=a.is_short))
+
+
+def _on_both_sides(m: Machine, a: Argument, tail: Expression) -> Expression:
+    """The tail of a number, of that of its magnitude."""
+    if a.lies.low >= 0:
+        return tail
+    x, zero = replace(a, sign=1.0).value(m), m.number(0.0)
+    is_negative = m.less_(*((x, zero) if a.sign > 0 else (zero, x)))
     return m.select_(is_negative, m.sub_(m.number(1.0), tail), tail)
 
 
@@ -315,9 +311,8 @@ def tested_normal_tail_in_single(x: SingleOperand, is_result: bool) -> Made:
     doubt = x.is_above(limit) if m.is_wide else None
     static = 0.0 if lies.high <= limit or m.is_wide else 2.0**-123
     near = m.clamped(x.u, -limit, limit).high
-    if lies.low >= 0:
-        return normal_tail_in_single(m, near), Interval(0.0, 0.5), static, doubt
-    return tail_on_both_sides(m, m.abs_(near), m.less_(near, m.number(0.0))), Interval(0.0, 1.0), static, doubt
+    tail = normal_tail_in_single(m, Argument(near, lies=lies, is_short=True))
+    return tail, Interval(0.0, 0.5 if lies.low >= 0 else 1.0), static, doubt
 
 
 # ---- in float32 for all numbers, where a processor has neither float64 nor fused multiply-add
@@ -327,10 +322,13 @@ def tested_normal_tail_in_single(x: SingleOperand, is_result: bool) -> Made:
 END_OF_TAIL = 14.5
 
 
-def tail_with_subnormals(m: Machine, a: Expression) -> Expression:
-    """``erfc(a / sqrt(2)) / 2`` of a number from 0 to `END_OF_TAIL`."""
-    less, above, below, shifted, square = parts_of_tail(m, a)
-    return with_subnormals(m, m.fma_(less, above, above), shifted, m.mul_(square, m.number(-0.5)), below)
+def whole_normal_tail_in_single(m: Machine, a: Argument) -> Expression:
+    """The tail of any number."""
+    size, most = a.magnitude(m).value(m), m.number(END_OF_TAIL)
+    size = m.select_(m.less_(most, size), most, size)
+    less, above, below, shifted, square = parts_of_tail(m, size, is_short=False)
+    tail = with_subnormals(m, m.fma_(less, above, above), shifted, m.mul_(square, m.number(-0.5)), below)
+    return _on_both_sides(m, a, tail)
 
 
 # ---- in pairs of float32
@@ -405,5 +403,9 @@ computed_by(
     normal_tail,
     OF_TAILS,
     in_pairs=InPairs(normal_tail_in_pairs),
-    in_single=InSingle(LIMIT_OF_TAIL, tested=tested_normal_tail_in_single, reach=LIMIT_OF_TAIL),
+    in_single=InSingle(
+        *(LIMIT_OF_TAIL, normal_tail_in_single, whole_normal_tail_in_single),
+        tested=tested_normal_tail_in_single,
+        reach=LIMIT_OF_TAIL,
+    ),
 )

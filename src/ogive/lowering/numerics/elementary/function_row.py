@@ -20,7 +20,7 @@ from ogive.graph.expression import Expression, Operation
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.argument import Argument, Made, SingleOperand
 from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic
-from ogive.lowering.numerics.interval import Interval
+from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.machine import Machine
 
 __all__ = [
@@ -72,7 +72,11 @@ class InSingle:
     limit: float = math.inf
     """Below this magnitude of the argument the rule without a test holds."""
     plain: Callable[[Machine, Argument], Expression] | None = None
-    """The rule without a test; None: it takes something else than an argument."""
+    """The rule without a test."""
+    whole: Callable[[Machine, Argument], Expression] | None = None
+    """The rule without a test that holds for all numbers, where a processor has neither float64 nor fused multiply-add."""
+    domain: Interval = EVERYTHING
+    """Where operands have to lie for the rules without a test, whatever their magnitude."""
     tested: Callable[[SingleOperand, bool], Made] | None = None
     """The rule with a test, of an operand of any size, and whether nothing more is computed of the result."""
     of_product: float | None = None

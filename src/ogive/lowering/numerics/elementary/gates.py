@@ -3,12 +3,12 @@
 In pairs of float32 the product of a number and a gate is computed as a whole: a table has it below zero, and above it is the number
 less that. So is its derivative.
 
-In float32 the derivative of x logistic(u(x)) is a form with one exponential and one division. With E = exp(-abs(u)), which neither
-overflows nor loses digits, and w = x u'(x):
+In float32 the derivative of u logistic(u) is a form with one exponential and one division. With E = exp(-abs(u)), which neither
+overflows nor loses digits:
 
-    logistic(u) (1 + w logistic(-u)) = (E (1 + w) + (E**2 if u < 0 else 1)) / (1 + E)**2
+    logistic(u) (1 + u logistic(-u)) = (E (1 + u) + (E**2 if u < 0 else 1)) / (1 + E)**2
 
-It crosses zero where E (1 + w) cancels the rest: there its absolute error is small, not its relative one.
+It crosses zero where E (1 + u) cancels the rest: there its absolute error is small, not its relative one.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from typing import NamedTuple
 
 from ogive.graph import elementary_functions as functions
 from ogive.graph.expression import Expression
+from ogive.lowering.numerics.elementary.argument import Argument
 from ogive.lowering.numerics.elementary.derived_numbers import PIECEWISE
-from ogive.lowering.numerics.elementary.exponential.exp import exp_in_pairs
+from ogive.lowering.numerics.elementary.exponential.exp import LIMIT_OF_SLOPES, decay, exp_in_pairs
 from ogive.lowering.numerics.elementary.exponential.powers_of_two import FAR, MOST
-from ogive.lowering.numerics.elementary.function_row import Function, InPairs, alike, computed_by
+from ogive.lowering.numerics.elementary.function_row import Function, InPairs, InSingle, alike, computed_by
 from ogive.lowering.numerics.elementary.piecewise import Piecewise, evaluated, less
 from ogive.lowering.numerics.float_float import SMALLEST, FloatFloat, FloatFloatArithmetic, NoFloatFloat, U, low_of
 from ogive.lowering.numerics.interval import Interval
@@ -33,14 +34,12 @@ from ogive.lowering.numerics.machine import Machine
 __all__ = [
     "HARD_MISH_RAMP",
     "HARD_SWISH_RAMP",
-    "LIMIT_OF_SLOPES",
     "LOGISTIC_GATE_SLOPE",
     "NORMAL_GATE",
     "NORMAL_SLOPE",
     "SOFTPLUS_TAIL",
     "TANH_GATE",
     "TANH_GATE_SLOPE",
-    "gate_slope_in_single",
     "gated",
     "mish_gate",
     "mish_slope",
@@ -182,16 +181,12 @@ def mish_slope(m: FloatFloatArithmetic, u: FloatFloat) -> FloatFloat:
     return replace(found, relative=found.relative + 2.0**-48, interval=Interval(-0.25, 1.25))
 
 
-#: Up to this magnitude of the argument the rules of slopes hold.
-LIMIT_OF_SLOPES = 79.0
-
-
-def gate_slope_in_single(m: Machine, e: Expression, w: Expression, is_negative: Expression) -> Expression:
-    """``logistic(u) * (1 + w * logistic(-u))`` for e = exp(-abs(u))."""
-    one = m.number(1.0)
-    rest = m.select_(is_negative, m.mul_(e, e), one)
+def gate_slope_in_single(m: Machine, a: Argument) -> Expression:
+    """``logistic(u) * (1 + u * logistic(-u))``."""
+    e, u, one = decay(m, a), a.value(m), m.number(1.0)
+    rest = m.select_(m.less_(u, m.number(0.0)), m.mul_(e, e), one)
     total = m.add_(one, e)
-    return m.div_(m.fma_(e, m.add_(one, w), rest), m.mul_(total, total))
+    return m.div_(m.fma_(e, m.add_(one, u), rest), m.mul_(total, total))
 
 
 for _slope, _table in (
@@ -199,5 +194,6 @@ for _slope, _table in (
     (functions.NORMAL_GATE_SLOPE, NORMAL_SLOPE),
     (functions.TANH_GATE_SLOPE, TANH_GATE_SLOPE),
 ):
-    computed_by(_slope, None, Function(), in_pairs=InPairs(alike(partial(slope_of_gate, _table))))
+    _single = InSingle(LIMIT_OF_SLOPES, gate_slope_in_single) if _slope is functions.GATE_SLOPE else None
+    computed_by(_slope, None, Function(), in_pairs=InPairs(alike(partial(slope_of_gate, _table))), in_single=_single)
 computed_by(functions.MISH_SLOPE, None, Function(), in_pairs=InPairs(alike(mish_slope), is_limited=True))

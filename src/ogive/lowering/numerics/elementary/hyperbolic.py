@@ -41,6 +41,8 @@ from ogive.lowering.numerics.elementary.derived_numbers import PIECEWISE, POLYNO
 from ogive.lowering.numerics.elementary.exponential.exp import (
     FAR_IN_SINGLE,
     FARTHEST,
+    LIMIT_OF_SLOPES,
+    decay,
     difference_of_powers,
     exp_in_pairs,
     long_reduced,
@@ -73,13 +75,10 @@ __all__ = [
     "SATURATED_IN_SINGLE",
     "TANH",
     "cosh",
-    "cosh_in_single",
-    "one_per_cosh_squared",
     "sinh",
     "tanh",
     "tanh_below_saturation",
     "tanh_slope",
-    "whole_tanh_in_single",
 ]
 
 #: Beyond these sinh and cosh are infinite, even if they are multiplied by the smallest normal number.
@@ -205,13 +204,15 @@ def tanh_below_saturation(m: Machine, a: Argument) -> Expression:
     return m.div_(e, m.add_(e, m.number(1.0)))
 
 
-def cosh_in_single(m: Machine, e: Expression) -> Expression:
-    """``(e + 1 / e) / 2`` for e = exp(-abs(u))."""
+def cosh_in_single(m: Machine, a: Argument) -> Expression:
+    """``(e + 1 / e) / 2`` for e = exp(-abs(a))."""
+    e = decay(m, a)
     return m.fma_(e, m.number(0.5), m.div_(m.number(0.5), e))
 
 
-def one_per_cosh_squared(m: Machine, e: Expression) -> Expression:
-    """``4 * e / (1 + e)**2`` for e = exp(-2 abs(u))."""
+def slope_of_tanh_in_single(m: Machine, a: Argument) -> Expression:
+    """``4 * e / (1 + e)**2`` for e = exp(-2 abs(a))."""
+    e = decay(m, a, 2.0)
     half = m.fma_(e, m.number(0.5), m.number(0.5))
     return m.div_(e, m.mul_(half, half))
 
@@ -320,13 +321,21 @@ computed_by(
     cosh,
     _OF_EXPONENTIALS,
     in_pairs=InPairs(cosh_in_pairs, is_limited=True),
-    in_single=InSingle(FAR_IN_SINGLE),
+    in_single=InSingle(FAR_IN_SINGLE, cosh_in_single),
 )
 computed_by(
     functions.TANH,
     tanh,
     Function(anywhere(1.0), grows_as_operand=True, cuts_off=True),
     in_pairs=InPairs(partial(odd_in_pairs, TANH, 1.0)),
-    in_single=InSingle(2.0**60, tanh_in_single, tested_tanh_in_single, of_product=2.0**-24),
+    in_single=InSingle(
+        *(2.0**60, tanh_in_single, whole_tanh_in_single), tested=tested_tanh_in_single, of_product=2.0**-24
+    ),
 )
-computed_by(functions.TANH_SLOPE, None, Function(), in_pairs=InPairs(alike(tanh_slope), is_limited=True))
+computed_by(
+    functions.TANH_SLOPE,
+    None,
+    Function(),
+    in_pairs=InPairs(alike(tanh_slope), is_limited=True),
+    in_single=InSingle(LIMIT_OF_SLOPES / 2, slope_of_tanh_in_single),
+)

@@ -30,7 +30,7 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, in_format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
-from ogive.lowering.numerics.elementary.argument import Made, SingleOperand
+from ogive.lowering.numerics.elementary.argument import Argument, Made, SingleOperand
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, TABLES, WORDS, numbers_in_single
 from ogive.lowering.numerics.elementary.exponential.exp import FARTHEST, LOG_2, ROUNDED_LOG_2, exponential_less_one
 from ogive.lowering.numerics.elementary.function_row import Function, InPairs, InSingle, computed_by, of_operand
@@ -47,7 +47,6 @@ __all__ = [
     "is_ordinary",
     "log",
     "log1p",
-    "log1p_to_one",
     "log2",
     "log10",
     "precise_log",
@@ -380,9 +379,10 @@ def _log(bound: float) -> float:
 # ---- in float32: without a test, and with one
 
 
-def log1p_to_one(m: Machine, x: Expression) -> Expression:
-    """``log(1 + x)`` where x lies between 0 and 1."""
-    return m.mul_(x, m.polynomial_(x, numbers_in_single("LOG1P", is_short=not m.extended)))
+def log1p_to_one(m: Machine, a: Argument) -> Expression:
+    """``log(1 + a)`` where a lies between 0 and 1."""
+    x = a.value(m)
+    return m.mul_(x, m.polynomial_(x, numbers_in_single("LOG1P", is_short=a.is_short)))
 
 
 #: The largest operand of a logarithm that has a rule.
@@ -395,7 +395,7 @@ def tested_log1p_in_single(x: SingleOperand, is_result: bool) -> Made:
     if not x.u.interval.within(0.0, ONE_AND_MORE):
         raise NoSingle("log1p of other numbers than those from 0 to 1")
     static = m.lost if x.u.error.least < m.smallest_normal else 0.0
-    return log1p_to_one(m, x.u.high), x.u.interval.map(math.log1p), static, None
+    return log1p_to_one(m, Argument(x.u.high, is_short=True)), x.u.interval.map(math.log1p), static, None
 
 
 # ---- in pairs of float32
@@ -518,5 +518,7 @@ computed_by(
     log1p,
     Function(((Interval(-0.5, math.inf), 1.45),), _reciprocal_of_next, _next, largest=800.0, grows_as_operand=True),
     in_pairs=InPairs(log1p_in_pairs),
-    in_single=InSingle(tested=tested_log1p_in_single),
+    in_single=InSingle(
+        plain=log1p_to_one, whole=log1p_to_one, domain=Interval(0.0, ONE_AND_MORE), tested=tested_log1p_in_single
+    ),
 )

@@ -34,7 +34,7 @@ from ogive.graph import irrational_numbers
 from ogive.graph.expression import Expression, Format
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary import double_double, two_words
-from ogive.lowering.numerics.elementary.argument import Argument, Made, SingleOperand, is_power_of_two
+from ogive.lowering.numerics.elementary.argument import Argument, Made, SingleOperand
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, WORDS, numbers_in_single
 from ogive.lowering.numerics.elementary.exponential.powers_of_two import (
     INFINITE,
@@ -57,13 +57,14 @@ from ogive.lowering.numerics.elementary.function_row import (
 )
 from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic, U
 from ogive.lowering.numerics.interval import Interval
-from ogive.lowering.numerics.machine import LONG, Machine
+from ogive.lowering.numerics.machine import LONG, Machine, is_power_of_two
 from ogive.lowering.numerics.truths import either, except_where
 
 __all__ = [
     "EXACT_LOG_2",
     "FARTHEST",
     "FAR_IN_SINGLE",
+    "LIMIT_OF_SLOPES",
     "LOG2_E",
     "OF_SUMS",
     "ROUNDED_LOG_2",
@@ -76,7 +77,6 @@ __all__ = [
     "exp_in_pairs",
     "exp_in_single",
     "exp_of_sums",
-    "exp_with_subnormals",
     "exponential_less_one",
     "minus_log_2",
     "of_ninth_degree",
@@ -299,8 +299,8 @@ LOG_2_IN_SINGLE = float.fromhex("0x1.62e4p-1"), float.fromhex("0x1.7f7d1cp-20")
 #: The nearest number to log(2), which is good to 2**-29: for results of 16 bits one is enough.
 NEAREST_LOG_2 = float.fromhex(EXACT_LOG_2[Format.F32][0])
 
-#: Up to this magnitude of its argument exp is a normal number.
-FAR_IN_SINGLE = 87.0
+#: Up to this magnitude of its argument exp is a normal number; and up to the second the slopes that are made of it.
+FAR_IN_SINGLE, LIMIT_OF_SLOPES = 87.0, 79.0
 
 
 def reduced_in_single(m: Machine, a: Argument, factor: float = 1.0) -> tuple[Expression, Expression]:
@@ -343,11 +343,11 @@ def exp_in_single(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
 
 def decay(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
     """``exp(-factor * abs(a))``; the factor is a power of two."""
-    w = a.w if a.w is None else m.abs_(a.w)
-    if w is not None and is_power_of_two(w):
-        factor *= float(w.attribute)
-        w = None
-    return exp_in_single(m, replace(a, x=m.abs_(a.x), w=w, sign=-1.0), factor)
+    a = a.magnitude(m).negative()
+    if a.w is not None and is_power_of_two(a.w):
+        factor *= float(a.w.attribute)
+        a = replace(a, w=None)
+    return exp_in_single(m, a, factor)
 
 
 #: Beyond these exp rounds to zero and to infinity in bfloat16, also of an operand that is a little wrong.
@@ -386,25 +386,21 @@ OVERFLOW_IN_SINGLE, ZERO_IN_SINGLE = float.fromhex("0x1.62e43p+6"), -104.0
 STEP_OF_SUBNORMALS = 64
 
 
-def whole_exp_in_single(m: Machine, a: Argument, interval: Interval) -> Expression:
-    """Exp of an argument that may be anything, and lies in the interval."""
+def whole_exp_in_single(m: Machine, a: Argument) -> Expression:
+    """Exp of an argument that may be anything."""
     y = a.value(m)
-    if a.w is not None:
+    if a.w is not None or a.low is not None:
         # Halves of a product's factors may be infinite where the product is out of range.
-        is_inside = m.less_(m.abs_(y), m.number(128.0))
-        a = replace(a, x=m.select_(is_inside, a.x, m.number(0.0)))
-    found = exp_with_subnormals(m, a, y, 1.0)
-    if interval.low < ZERO_IN_SINGLE:
+        is_inside, zero = m.less_(m.abs_(y), m.number(128.0)), m.number(0.0)
+        low = None if a.low is None else m.select_(is_inside, a.low, zero)
+        a = replace(a, x=m.select_(is_inside, a.x, zero), low=low)
+    value, shifted = _series_in_single(m, a, 1.0)
+    found = with_subnormals(m, value, shifted, y)
+    if a.lies.low < ZERO_IN_SINGLE:
         found = m.select_(m.less_(y, m.number(ZERO_IN_SINGLE)), m.number(0.0), found)
-    if interval.high > OVERFLOW_IN_SINGLE:
+    if a.lies.high > OVERFLOW_IN_SINGLE:
         found = m.select_(m.less_(m.number(OVERFLOW_IN_SINGLE), y), m.number(math.inf), found)
     return found
-
-
-def exp_with_subnormals(m: Machine, a: Argument, y: Expression, factor: float) -> Expression:
-    """``exp(factor * a)``, of which y is the rounded value, from `ZERO_IN_SINGLE` on up to where it overflows."""
-    value, shifted = _series_in_single(m, a, factor)
-    return with_subnormals(m, value, shifted, y)
 
 
 def with_subnormals(
@@ -469,7 +465,8 @@ computed_by(
     replace(OF_LIMITED_POWERS, limits=(709.0, 1400.0), increasing=math.exp),
     in_pairs=InPairs(whole_exp_in_pairs, is_limited=True),
     in_single=InSingle(
-        *(FAR_IN_SINGLE, exp_in_single, tested_exp_in_single),
+        *(FAR_IN_SINGLE, exp_in_single, whole_exp_in_single),
+        tested=tested_exp_in_single,
         of_product=2.0**-25,
         reach=FAR_IN_SINGLE,
         has_shorter_results=True,

@@ -58,7 +58,7 @@ from ogive.lowering.numerics.float_float import Around, FloatFloat, FloatFloatAr
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
 
-__all__ = ["expm1", "expm1_in_float64", "whole_expm1_in_single"]
+__all__ = ["expm1", "expm1_in_float64"]
 
 #: Below the first number expm1 is -1 to far more than the precision; above the second it is infinite, in float64 even
 #: if it is multiplied by the smallest normal number.
@@ -163,6 +163,8 @@ def expm1_over_in_single(m: Machine, a: Argument, factor: float = 1.0) -> Expres
 def expm1_in_single(m: Machine, a: Argument) -> Expression:
     """``exp(a) - 1``. The sum loses the sign of a zero."""
     value = expm1_over_in_single(m, a)
+    if abs(a.sign) != 1:
+        value = m.mul_(value, m.number(abs(a.sign)))
     return m.make(ops.COPY_SIGN, value, a.value(m))
 
 
@@ -181,16 +183,16 @@ def tested_expm1_in_single(x: SingleOperand, is_result: bool) -> Made:
 # ---- in float32 for all numbers, where a processor has neither float64 nor fused multiply-add
 
 
-def whole_expm1_in_single(m: Machine, a: Argument, interval: Interval) -> Expression:
-    """``exp(a) - 1`` of an argument that may be anything, and lies in the interval."""
-    y = a.value(m)
+def whole_expm1_in_single(m: Machine, a: Argument) -> Expression:
+    """``exp(a) - 1`` of an argument that may be anything."""
+    y, interval = a.value(m), a.lies
     low, high = m.number(-32.0), m.number(80.0)
     x = m.select_(m.less_(y, low), low, y) if interval.low < -32.0 else y
     if interval.high > 80.0:
         x = m.select_(m.less_(high, x), high, x)
     found = expm1_in_single(m, Argument(x))
     if interval.high > 80.0:
-        found = m.select_(m.less_(high, y), whole_exp_in_single(m, Argument(y), interval), found)
+        found = m.select_(m.less_(high, y), whole_exp_in_single(m, Argument(y, lies=interval)), found)
     return found
 
 
@@ -257,6 +259,9 @@ computed_by(
     ),
     in_pairs=InPairs(expm1_in_pairs, is_limited=True),
     in_single=InSingle(
-        FAR_IN_SINGLE, expm1_in_single, tested_expm1_in_single, of_product=2.0**-24, reach=FAR_IN_SINGLE
+        *(FAR_IN_SINGLE, expm1_in_single, whole_expm1_in_single),
+        tested=tested_expm1_in_single,
+        of_product=2.0**-24,
+        reach=FAR_IN_SINGLE,
     ),
 )

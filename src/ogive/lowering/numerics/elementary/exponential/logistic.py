@@ -25,11 +25,14 @@ from ogive.lowering.numerics.elementary.argument import Argument, Made, SingleOp
 from ogive.lowering.numerics.elementary.exponential.exp import (
     AT_LIMIT,
     FAR_IN_SINGLE,
+    LIMIT_OF_SLOPES,
     OF_POWERS,
+    decay,
     exp,
     exp_as_quotient,
     exp_in_pairs,
     exp_in_single,
+    whole_exp_in_single,
 )
 from ogive.lowering.numerics.elementary.exponential.powers_of_two import FAR, MOST, NOTHING, inside_of_rule, not_beyond
 from ogive.lowering.numerics.elementary.function_row import Function, InPairs, InSingle, alike, computed_by
@@ -37,7 +40,7 @@ from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
 
-__all__ = ["bell_in_single", "logistic", "logistic_slope"]
+__all__ = ["logistic", "logistic_slope"]
 
 LOGISTIC_RANGE_IN_FLOAT64 = (-700.0, 700.0)
 
@@ -58,12 +61,20 @@ def logistic(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 
 def logistic_in_single(m: Machine, a: Argument) -> Expression:
     """``1 / (1 + exp(-a))``."""
-    e = exp_in_single(m, replace(a, sign=-a.sign))
+    e = exp_in_single(m, a.negative())
     return m.div_(m.number(1.0), m.add_(m.number(1.0), e))
 
 
-def bell_in_single(m: Machine, e: Expression) -> Expression:
-    """The derivative of the logistic function, ``e / (1 + e)**2``."""
+def whole_logistic_in_single(m: Machine, a: Argument) -> Expression:
+    """``1 / (1 + e)`` or ``e / (1 + e)``, e = exp(-abs(a)), for all numbers."""
+    e = whole_exp_in_single(m, a.magnitude(m).negative())
+    one = m.number(1.0)
+    return m.div_(m.select_(m.less_(a.value(m), m.number(0.0)), e, one), m.add_(one, e))
+
+
+def slope_in_single(m: Machine, a: Argument) -> Expression:
+    """The derivative of the logistic function, ``e / (1 + e)**2``, e = exp(-abs(a))."""
+    e = decay(m, a)
     total = m.add_(m.number(1.0), e)
     return m.div_(e, m.mul_(total, total))
 
@@ -102,10 +113,17 @@ computed_by(
     replace(OF_POWERS, increasing=lambda u: 1 / (1 + math.exp(-u))),
     in_pairs=InPairs(logistic_in_pairs, is_limited=True),
     in_single=InSingle(
-        *(FAR_IN_SINGLE, logistic_in_single, tested_logistic_in_single),
+        *(FAR_IN_SINGLE, logistic_in_single, whole_logistic_in_single),
+        tested=tested_logistic_in_single,
         of_product=2.0**-25,
         reach=FAR_IN_SINGLE,
         has_shorter_results=True,
     ),
 )
-computed_by(functions.LOGISTIC_SLOPE, None, Function(), in_pairs=InPairs(alike(logistic_slope), is_limited=True))
+computed_by(
+    functions.LOGISTIC_SLOPE,
+    None,
+    Function(),
+    in_pairs=InPairs(alike(logistic_slope), is_limited=True),
+    in_single=InSingle(LIMIT_OF_SLOPES, slope_in_single),
+)
