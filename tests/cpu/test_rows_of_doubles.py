@@ -392,3 +392,19 @@ def test_zeros_have_their_sign_and_vast_operands_underflow(name):
         right = np.array(right_rows(root, [row], {}, FLOAT64), float)
         np.testing.assert_array_equal(found, right)
         np.testing.assert_array_equal(np.signbit(found), np.signbit(right))
+
+
+@pytest.mark.parametrize(
+    "name", ["softmax", "softmin", "log_softmax", "entmax15", "rms_normalization", "layer_normalization"]
+)
+def test_gradients_of_tiny_numbers_are_decided_in_the_kernel(name):
+    """A row of so many elements loses that many bits below float64's range, and not 2**62 of them."""
+    op, rng = ogive.vjp(ogive.catalog.OPERATORS[name]), np.random.default_rng(7)
+    arrays = [rng.normal(size=(8, 64)) for _ in op.signatures[0].inputs]
+    before = sum(row.enclosed for row in statistics())
+    found = op(arrays[0] * 2.0**-980, *arrays[1:])
+    assert sum(row.enclosed for row in statistics()) <= before + 64  # one row in eight
+    large = op(arrays[0], *arrays[1:])
+    for part, whole in zip(*((x if isinstance(x, tuple) else (x,)) for x in (found, large)), strict=True):
+        is_normal = np.abs(whole) > 2.0**-40
+        np.testing.assert_array_equal(part[is_normal], whole[is_normal] * 2.0**-980)

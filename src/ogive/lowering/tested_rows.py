@@ -631,7 +631,8 @@ class TestedRows(RowLowering, TestedReals):
         elif error.relative:
             relative += error.relative * ROOM
         added_up = (lambda bound: self._total(bound)[0]) if self.m.extended else self._sum_of_bound
-        absolute, static = self._with_losses(absolute, error, NEXT_TO_NOTHING, added_up)
+        unseen = 0.0 if self.m.of_doubles else NEXT_TO_NOTHING  # rows of tiny numbers: not as if all rows were of 2**62
+        absolute, static = self._with_losses(absolute, error, unseen, added_up)
         doubt, largest = self._in_range(total.high, error, self._any(error.doubt), infinite := self._infinite(value))
         if infinite is not None:
             exactly = either(exactly, infinite)

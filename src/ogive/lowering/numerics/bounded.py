@@ -392,8 +392,9 @@ class Bounded(Totals):
                 absolute = self._sum_of(absolute, self.number(self.lost))
             # So it is here, beside no power of two.
             if self.of_doubles and result.exponent is None and self._frame_least(b) < 1:
-                is_small = self.less_(self._magnitude(b), self.number(1.0))
-                doubt = either(doubt, both(self.is_tiny_(self._magnitude(a), self.small), is_small))
+                is_tiny = self.is_tiny_(self._magnitude(a), self.small)
+                loss = self.div_(self.number(self.lost), self._magnitude(b))
+                absolute = self._sum_of(absolute, self.select_(is_tiny, loss, self.number(0.0)))
         keeps_sign, exactly = self._both_keep_signs(a, b), self._exactly_divided(result, a, b)
         if divides_by_power and in_range:
             exactly = self.are_exact(a)
