@@ -5,6 +5,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -70,6 +71,8 @@ TRACED: list[tuple[Callable[..., Any], str]] = [
     (lambda x: x + WEIGHTS, "an array of shape \\(3,\\).*Pass arrays as tensor arguments"),
     (lambda x: WEIGHTS * x, "an array of shape \\(3,\\)"),
     (lambda x: x * [1, 2], "combines an expression with a list"),
+    (lambda x: x * 10**600, r"has a constant of about 2\*\*1993; allowed: magnitudes below 2\*\*1024. Multiply by"),
+    (lambda x: x < Fraction(-(10**400), 3), r"has a constant of about 2\*\*1327; allowed"),
     (lambda x: x + None, "combines an expression with None. Check that helper functions `return`"),
     (lambda x: x == None, "combines an expression with None"),  # noqa: E711  # the comparison is the point
     (lambda x: x + "1", "with the text '1'.*Literal"),

@@ -355,13 +355,22 @@ def lift(value: object) -> Term:
     """The values that a formula may write in the place of an expression: an expression, a number, a truth value."""
     if isinstance(value, Term):
         return value
-    if isinstance(value, bool | int | float | Fraction):
+    if isinstance(value, bool | float):
+        return constant(value)
+    if isinstance(value, int | Fraction):
+        exact = Fraction(value)
+        if abs(exact) >= 1 << sys.float_info.max_exp:
+            bits = exact.numerator.bit_length() - exact.denominator.bit_length()
+            raise FormulaError(
+                f"the formula has a constant of about 2**{bits}; allowed: magnitudes below "
+                f"2**{sys.float_info.max_exp}. Multiply by several that are smaller"
+            )
         return constant(value)
     if hasattr(value, "item") and getattr(value, "shape", None) == ():  # a NumPy scalar
         item: Any = value.item()
         if not isinstance(item, np.longdouble):
             return lift(item)
-        return constant(Fraction(*item.as_integer_ratio()) if np.isfinite(item) else float(item))
+        return lift(Fraction(*item.as_integer_ratio()) if np.isfinite(item) else float(item))
     raise FormulaError(_not_combined(value))
 
 
