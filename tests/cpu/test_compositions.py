@@ -28,6 +28,16 @@ LEAST_SHARE = 0.3
 TARGETS = [name for name in runnable_targets() if name.startswith(("x86-64", "aarch64"))]
 
 
+@pytest.mark.parametrize("outer", ["sin", "cos", "exp"])
+@pytest.mark.parametrize("inner", ["sqrt", "rsqrt", "cbrt"])
+def test_roots_of_exponentials_are_as_large_as_they_are(inner: str, outer: str) -> None:
+    """The bound of a root with a power of two beside it once had the size of the mantissa: sin took it for a small angle."""
+    x = np.random.default_rng(8).uniform(35, 60, 50) * (1 if outer != "exp" else 0.1)
+    tree = (outer, (inner, ("exp", ("neg", ("x0",)) if inner == "rsqrt" else ("x0",))))
+    found = ogive.operator(types=["float64"])(compositions.formula_of(tree, 1))(x)
+    assert found.tolist() == [compositions.right(tree, [value], "float64")[0] for value in x]
+
+
 @pytest.mark.matrix(share=100)
 @pytest.mark.parametrize("kind", compositions.FORMATS)
 @pytest.mark.parametrize("seed", range(100_000, 100_100))

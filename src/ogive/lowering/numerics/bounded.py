@@ -423,7 +423,11 @@ class Bounded(Totals):
 
     def square_root(self, a: DoubleWord) -> DoubleWord:
         if self.of_doubles and a.exponent is not None:
-            return self._root_of_scaled(a)
+            root = self._root_of_scaled(a)
+            least, largest = math.sqrt(a.error.least), math.sqrt(a.error.largest)  # not those of the mantissa
+            return replace(
+                root, error=replace(root.error, least=least, largest=largest) if a.error.is_known else UNKNOWN
+            )
         a = self.without_static(self.unscaled(a))
         result, x = super().square_root(a), a.error
         if not x.is_known:
