@@ -199,7 +199,7 @@ def test_nan_outside_of_a_domain_is_decided_at_once(name):
     assert kernel.counts[1:3] == before[1:3]
 
 
-#: Operators of elements with parameters. Of huber_loss every fifth result is a tie.
+#: Operators of elements with parameters. Every fifth result of huber_loss is a tie, which is why it is none of them.
 WITH_PARAMETERS = [
     name
     for name, op in OPERATORS.items()

@@ -437,7 +437,7 @@ class DoubleRows(OnceRounded, TestedRows):
     def _where_nothing(self, root: Expression) -> Expression | None:
         """Where a number is zero because operands are, and has not underflowed; None for never. Of a gradient of zeros all results are.
 
-        Of factors each element is asked, and of other numbers whether all of the row's are zero, which takes no time.
+        Each element of a factor is asked, and of other numbers whether all of the row's are zero, which takes no time.
         """
         m, operation = self.m, root.operation
         if operation is ops.INPUT:

@@ -21,11 +21,9 @@ from ogive.lowering.numerics.elementary.single_rule import single_rule
 from ogive.lowering.numerics.rounded_results import are_same, have_same_halves, is_near_tie, moved_by_half, upper_half
 from ogive.lowering.numerics.single import NoSingle, SingleBounded
 from ogive.lowering.numerics.truths import either, except_where
-from ogive.lowering.tested import TestedReals, has_rule
+from ogive.lowering.tested import SUMS, TestedReals, has_rule
 
 __all__ = ["single_results"]
-
-SUMS = frozenset({ops.ADD, ops.SUBTRACT})
 
 #: The sign of a result is that of all its operands.
 PRODUCTS = frozenset({ops.NEGATE, ops.MULTIPLY, ops.DIVIDE, ops.COPY_SIGN})

@@ -77,6 +77,8 @@ SIGNED_ZEROS = frozenset(
     {ops.MULTIPLY, ops.DIVIDE, ops.NEGATE, ops.SQUARE_ROOT, ops.TRUNCATE, ops.ROUND_EVEN, LARGER, SMALLER}
 )
 
+SUMS = frozenset({ops.ADD, ops.SUBTRACT})
+
 #: Operations that make zero of zeros, beside functions that are zero there.
 ZEROS_OF_ZEROS = frozenset({ops.ADD, ops.SUBTRACT, ops.NEGATE, ops.ABSOLUTE, ATAN2})
 
@@ -228,10 +230,10 @@ class TestedReals(RealLowering):
         if m.extended or self.takes_zeros or not error.static or error.absolute is None:
             return error
         known = self._zero_by_operands(root)
-        asked = (
-            [] if known is None else [n for n in walk(known) if n.operation in COMPARISONS and depends_on_elements(n)]
-        )
-        if known is not None and not self.follows_signs and len(asked) > 1:  # few results are zero
+        if known is None:
+            return error
+        asked = [n for n in walk(known) if n.operation in COMPARISONS and depends_on_elements(n)]
+        if not self.follows_signs and len(asked) > 1:  # few results are zero
             known = node(ops.SELECT_RARE, (m.equal_(number.high, m.number(0.0)), known, nowhere()), None, Format.BIT)
         return replace(error, keeps_sign=either(error.keeps_sign, known))
 

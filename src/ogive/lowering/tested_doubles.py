@@ -24,7 +24,7 @@ from ogive.lowering.numerics.elementary.propagation import bounded, rule_of
 from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.rounded_results import to_subnormal
 from ogive.lowering.numerics.truths import both, chosen, either, except_where, nowhere
-from ogive.lowering.tested import ROUNDED_TWICE, TestedReals, differ, has_rule
+from ogive.lowering.tested import ROUNDED_TWICE, SUMS, TestedReals, differ, has_rule
 from ogive.lowering.untested_elements import UntestedElements, is_sum
 
 __all__ = ["OnceRounded", "TestedDoubles", "beside_zero"]
@@ -41,8 +41,7 @@ MODERATE_POWER = 64
 #: Nothing is lost of terms that are larger than this and than so many times what is lost of their sum: their error is more.
 LARGE, OF_LOST = 2.0**-900, 2.0**100
 
-#: Sums, choices between two numbers, and the operations of which each operand says whether the result is zero.
-SUMS = frozenset({ops.ADD, ops.SUBTRACT})
+#: Choices between two numbers, and the operations of which each operand says whether the result is zero.
 CHOICES = frozenset({functions.LARGER, functions.SMALLER})
 ZERO_BY_ALL = frozenset({ops.MULTIPLY, *SUMS, *CHOICES})
 
@@ -95,9 +94,8 @@ class TestedDoubles(OnceRounded, UntestedElements):
     def __init__(self, arithmetic: Bounded, inputs: tuple[ElementType, ...], parameters: Format) -> None:
         super().__init__(arithmetic, inputs, parameters)
         self.follows_signs = self._splits_operands
-        self.takes_zeros = (
-            not self._splits_operands and not arithmetic.extended
-        )  # the first level looks at results (`_zero_without_sign`)
+        # The first level looks at results (`_zero_without_sign`).
+        self.takes_zeros = not self._splits_operands and not arithmetic.extended
         self.small = 0.0
         """Results that are tested may have lost bits if they are smaller than this."""
 
@@ -222,10 +220,8 @@ class TestedDoubles(OnceRounded, UntestedElements):
             static = m.number(error.static)
             static = static if number.exponent is None else m.scale_(static, m.neg_(number.exponent))
             reach = static if reach is None else m.add_(reach, static)
-        is_certain, splits = (
-            reach is None and error.relative == 0,
-            number.exponent is not None and self._splits_operands,
-        )
+        is_certain = reach is None and error.relative == 0
+        splits = number.exponent is not None and self._splits_operands
         if number.exponent is not None and not splits and (not is_certain or self._has_factors(root)):
             is_zero = self._is_exact_zero(root, of_operands=True)
             without_sign = None if is_zero is None else self._zero_without_sign(root, number, value)

@@ -1035,8 +1035,7 @@ class TestedRows(RowLowering, TestedReals):
         if operation in (ops.DIVIDE, ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN, ops.ROW_SUM):
             return self._all_zero(root.operands[0])
         if operation in (ops.ADD, ops.SUBTRACT, ops.SELECT):
-            first, second = map(self._all_zero, root.operands[-2:])
-            return both(first, second)
+            return both(*map(self._all_zero, root.operands[-2:]))
         return None
 
     def _shows_zeros(self, operand: Expression) -> bool:

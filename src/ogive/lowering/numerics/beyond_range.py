@@ -205,9 +205,7 @@ def outside(m: Totals, u: DoubleWord, below: float = -math.inf, above: float = m
         margin = m.mul_(margin, m.number(2.0))
     found: Expression | None = None
     for limit, is_above in ((below, False), (above, True)):
-        if math.isinf(limit):
-            continue
-        if u.interval.high <= limit if is_above else u.interval.low >= limit:
+        if u.interval.high <= limit if is_above else u.interval.low >= limit:  # an infinite limit always
             continue
         end = m.number(limit)
         if margin is not None:

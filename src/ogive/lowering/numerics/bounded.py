@@ -28,6 +28,7 @@ from ogive.lowering.numerics import beyond_range, ties
 from ogive.lowering.numerics.bound import EXACT, UNKNOWN, Beyond, Bound
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord, Multiple
 from ogive.lowering.numerics.interval import EVERYTHING
+from ogive.lowering.numerics.machine import is_power_of_two
 from ogive.lowering.numerics.precisions import CORRECTED, LOST, Precision
 from ogive.lowering.numerics.totals import Totals
 from ogive.lowering.numerics.truths import both, chosen, either, except_where, nowhere
@@ -1232,10 +1233,7 @@ def _is_parameter(word: Expression) -> bool:
 
 
 def _is_power_of_two(a: DoubleWord) -> bool:
-    if not a.is_exact or a.high.operation is not ops.CONSTANT or not a.error.is_exact:
-        return False
-    value = a.high.attribute
-    return math.isfinite(value) and value != 0 and abs(math.frexp(value)[0]) == 0.5
+    return a.is_exact and a.error.is_exact and is_power_of_two(a.high)
 
 
 def exact_operand(kind: ElementType) -> Bound:

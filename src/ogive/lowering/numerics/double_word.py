@@ -26,7 +26,7 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, Operation, depends_on_elements, node
 from ogive.lowering.numerics.bound import UNKNOWN, Bound
 from ogive.lowering.numerics.interval import EVERYTHING, Interval
-from ogive.lowering.numerics.machine import Machine
+from ogive.lowering.numerics.machine import Machine, is_power_of_two
 from ogive.lowering.numerics.truths import both, either
 
 __all__ = ["Arithmetic", "DoubleWord", "Multiple"]
@@ -507,7 +507,7 @@ class Arithmetic(Machine, Checked):
             interval = Interval(max(interval.low, 0.0), interval.high)
         exponent = self._sum_of_exponents(a.exponent, b.exponent)
         for x, y in ((a, b), (b, a)):
-            if x.is_exact and x.high.operation == ops.CONSTANT and _is_power_of_two(x.high.attribute):
+            if x.is_exact and is_power_of_two(x.high):
                 low = None if y.low is None else self.mul_(y.low, x.high)
                 is_normal = y.is_normal and abs(x.high.attribute) >= 1  # a smaller number may be rounded again
                 y = replace(y, high=self.mul_(y.high, x.high), low=low, is_normal=is_normal)
@@ -675,10 +675,6 @@ def _is_larger(a: Interval, b: Interval) -> bool:
     if a.low != a.high or not math.isfinite(b.largest_magnitude):
         return False
     return math.frexp(a.low)[1] >= math.frexp(b.largest_magnitude * (1 + 2.0**-10))[1]
-
-
-def _is_power_of_two(value: float) -> bool:
-    return math.isfinite(value) and value != 0 and abs(math.frexp(value)[0]) == 0.5
 
 
 def _is_parameter(value: Expression) -> bool:
