@@ -260,7 +260,7 @@ class UncorrectedReals(RealLowering):
         if condition.operation not in (ops.LESS, ops.LESS_EQUAL):
             return None
         left, right = (self.number(operand).interval for operand in condition.operands)
-        return a if _is_below(left, right) else b if _is_below(right, left) else None
+        return a if left.is_below(right) else b if right.is_below(left) else None
 
     def _number(self, root: Expression) -> DoubleWord:
         if root.operation in KNOWN:
@@ -388,8 +388,3 @@ def _factor_of(root: Expression, operand: Expression) -> Expression | None:
     if root.operation == ops.DIVIDE and root.operands[0] is operand and not depends_on_elements(root.operands[1]):
         return root.operands[1]
     return None
-
-
-def _is_below(a: Interval, b: Interval) -> bool:
-    """Whether the numbers of one interval are less than those of another, rounding errors and all."""
-    return a.high + 2.0**-20 * max(abs(a.high), abs(b.low)) < b.low

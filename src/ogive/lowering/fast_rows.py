@@ -14,14 +14,14 @@ from dataclasses import replace
 from ogive.common.dtypes import ElementType
 from ogive.errors import FormulaError
 from ogive.graph import operations as ops
-from ogive.graph.expression import EXTREMES, Expression, Format, depends_on_elements, in_format, walk
+from ogive.graph.expression import EXTREMES, Expression, Format, depends_on_elements, in_format, rewritten, walk
 from ogive.lowering.cost import is_worth_it, usual_cost
 from ogive.lowering.exact_rows import row_decider
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.precisions import PROMOTED
 from ogive.lowering.program import Program, Reduction, Summation
-from ogive.lowering.row_numbers import EXPONENTIALS, exponential, from_largest, row_exponential, within_row
+from ogive.lowering.row_numbers import EXPONENTIALS, beside_smallest, exponential, row_exponential, within_row
 from ogive.lowering.untested_rows import UntestedRows, untested_rows
 
 __all__ = ["FastRows", "fast_rows"]
@@ -47,7 +47,9 @@ def fast_rows(
     if exact is not None and any(stage.repeats for stage in exact.stages):
         return exact
     try:
-        made = _made(from_largest(roots), inputs, outputs, parameter_count, reduces=reduces)
+        made = _made(
+            rewritten(roots, lambda _, new: beside_smallest(new)), inputs, outputs, parameter_count, reduces=reduces
+        )
     except FormulaError:  # it has no room
         if exact is None:
             raise

@@ -466,17 +466,13 @@ def _known(condition: Expression) -> tuple[dict[Expression, Interval], dict[Expr
     """Where a comparison with zero says that an operand lies: where it holds, and elsewhere."""
     if condition.operation not in (ops.LESS, ops.LESS_EQUAL):
         return {}, {}
+    is_strict = condition.operation is ops.LESS
     a, b = condition.operands
-    if a.operation is ops.CONSTANT and a.attribute == 0:
-        above, below = Interval(SMALLEST, math.inf), Interval(-math.inf, 0.0)
-        if condition.operation is ops.LESS_EQUAL:
-            above, below = Interval(0.0, math.inf), Interval(-math.inf, -SMALLEST)
-        return {b: above}, {b: below}
-    if b.operation is ops.CONSTANT and b.attribute == 0:
-        below, above = Interval(-math.inf, -SMALLEST), Interval(0.0, math.inf)
-        if condition.operation is ops.LESS_EQUAL:
-            below, above = Interval(-math.inf, 0.0), Interval(SMALLEST, math.inf)
-        return {a: below}, {a: above}
+    for x, other, is_above in ((b, a, True), (a, b, False)):
+        if other.operation is ops.CONSTANT and other.attribute == 0:
+            above = Interval(SMALLEST if is_above is is_strict else 0.0, math.inf)
+            below = Interval(-math.inf, 0.0 if is_above is is_strict else -SMALLEST)
+            return ({x: above}, {x: below}) if is_above else ({x: below}, {x: above})
     return {}, {}
 
 

@@ -196,8 +196,7 @@ def _parametric_softplus_inside(x: Term, alpha: Term, beta: Term) -> Term:
 
 def _parametric_softplus_result(x: Term, alpha: Term, beta: Term) -> Term:
     u = beta * x
-    rises = f.where(u > 0, alpha * beta * x, -0.0) + alpha * f.log1p(_tail(u))
-    return f.where(u < -80, alpha * _tail(u), rises)
+    return f.where(u < -80, alpha * _tail(u), _parametric_softplus_inside(x, alpha, beta))
 
 
 def _log_sigmoid(x: Term) -> Term:
@@ -222,9 +221,7 @@ def _log1mexp_inside(x: Term) -> Term:
 
 
 def _log1mexp_result(x: Term) -> Term:
-    opposite = -f.maximum(x, -1)
-    e = f.exp(opposite)
-    return f.where(x > 80, -e, f.where(x < 0.6875, f.log(-f.expm1(opposite)), f.log1p(-e)))
+    return f.where(x > 80, -f.exp(-f.maximum(x, -1)), _log1mexp_inside(x))
 
 
 def _mish_gate(x: Term) -> Term:

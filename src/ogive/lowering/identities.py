@@ -22,7 +22,7 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, Operation, constant, is_extreme, node, rewritten, walk
 from ogive.lowering.fold import fold
 from ogive.lowering.forms import CUBIC, GELU_SCALE, with_forms
-from ogive.lowering.row_numbers import CHOICES, beside_largest, multiple
+from ogive.lowering.row_numbers import CHOICES, beside_largest, beside_smallest, multiple
 
 __all__ = [
     "SpelledGate",
@@ -261,23 +261,14 @@ def _better(a: Expression) -> Expression:
         return _difference_of_roots(a)
     if a.operation in LOGARITHMS:
         return _logarithm(a.operands[0], a)
-    if a.operation == functions.EXP and a.operands[0].operation == ops.SUBTRACT:
-        return _exponential_beside_smallest(a.operands[0], a)
+    if a.operation == functions.EXP:
+        return beside_smallest(a)
     if a.operation == functions.LOG1P and a.operands[0].operation == functions.EXP:
         v = a.operands[0].operands[0]
         return a if _is_never_positive(v) else _softplus(v)
     if a.operation == ops.DIVIDE:
         return _quotient_of_exponentials(a)
     return _product_by_expm1(a) if a.operation == ops.MULTIPLY else a
-
-
-def _exponential_beside_smallest(distance: Expression, a: Expression) -> Expression:
-    """``exp(row_min(x) - x)`` as that of ``-x`` beside the largest."""
-    least, x = distance.operands
-    if least.operation != ops.ROW_MIN or least.operands[0] is not x:
-        return a
-    opposite = _negative(x)
-    return _of(functions.EXP, _of(ops.SUBTRACT, opposite, _of(ops.ROW_MAX, opposite)))
 
 
 def _of_equal_shares(a: Expression) -> Expression | None:

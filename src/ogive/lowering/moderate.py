@@ -168,9 +168,9 @@ class ModerateReals(TestedReals):
         if self.asks_for_limits(condition) and not self.m.of_doubles:
             return None
         left, right = (self.number(operand).interval for operand in condition.operands)
-        if _is_below(left, right):
+        if left.is_below(right):
             return condition.operation is not ops.EQUAL
-        return False if _is_below(right, left) else None
+        return False if right.is_below(left) else None
 
     def _canonical(self, root: Expression, value: Expression) -> Expression:
         return value if self._is_number(root) else super()._canonical(root, value)
@@ -282,8 +282,3 @@ def _scale(root: Expression) -> Expression | None:
     if x.operation != ops.INPUT or w.operation == ops.CONSTANT or depends_on_elements(w):
         return None
     return w if root.operation == ops.MULTIPLY else node(ops.DIVIDE, (constant(1), w), None, w.format)
-
-
-def _is_below(a: Interval, b: Interval) -> bool:
-    """Whether the numbers of one interval are less than those of another as far as they are accurate, too."""
-    return a.high + 2.0**-20 * min(max(abs(a.high), abs(b.low)), 2.0**1000) < b.low

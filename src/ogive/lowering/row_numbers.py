@@ -56,9 +56,9 @@ __all__ = [
     "SUM_OF_EXPONENTIALS",
     "below_largest",
     "beside_largest",
+    "beside_smallest",
     "exponential",
     "first_position",
-    "from_largest",
     "kept_of_largest",
     "makes_infinities",
     "multiple",
@@ -342,19 +342,14 @@ def weighted_exponential(root: Expression) -> tuple[Expression, Expression] | No
     return None
 
 
-def from_largest(roots: Sequence[Expression]) -> tuple[Expression, ...]:
-    """The formulas with ``exp(-x - row_max(-x))`` in the place of ``exp(row_min(x) - x)``, which is the same."""
-
-    def turned(_: Expression, new: Expression) -> Expression:
-        if new.operation == EXP and new.operands[0].operation == ops.SUBTRACT:
-            least, x = new.operands[0].operands
-            if least.operation == ops.ROW_MIN and least.operands[0] is x:
-                opposite = formula_node(ops.NEGATE, cast(Term, x))
-                distance = formula_node(ops.SUBTRACT, opposite, formula_node(ops.ROW_MAX, opposite))
-                return formula_node(EXP, distance)
-        return new
-
-    return rewritten(roots, turned)
+def beside_smallest(root: Expression) -> Expression:
+    """``exp(row_min(x) - x)`` as that of ``-x`` beside the largest."""
+    if root.operation == EXP and root.operands[0].operation == ops.SUBTRACT:
+        least, x = root.operands[0].operands
+        if least.operation == ops.ROW_MIN and least.operands[0] is x:
+            opposite = formula_node(ops.NEGATE, cast(Term, x))
+            return formula_node(EXP, formula_node(ops.SUBTRACT, opposite, formula_node(ops.ROW_MAX, opposite)))
+    return root
 
 
 def _is_near(m: Arithmetic, largest: Expression) -> Expression:

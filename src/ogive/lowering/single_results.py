@@ -17,7 +17,7 @@ from ogive.lowering.cost import cost, with_undecided
 from ogive.lowering.identities import with_positive_parameters, without_sums
 from ogive.lowering.numerics.bound import Bound
 from ogive.lowering.numerics.double_word import DoubleWord
-from ogive.lowering.numerics.elementary.single_rule import single_rule
+from ogive.lowering.numerics.elementary.propagation import single_rule
 from ogive.lowering.numerics.rounded_results import are_same, have_same_halves, is_near_tie, moved_by_half, upper_half
 from ogive.lowering.numerics.single import NoSingle, SingleBounded
 from ogive.lowering.numerics.truths import either, except_where

@@ -1002,21 +1002,11 @@ class TestedRows(RowLowering, TestedReals):
     def _zero_by_numbers(self, root: Expression, are_zero: Sequence[Expression | None]) -> Expression | None:
         if root.operation is ops.COPY_SIGN:
             return are_zero[0]
-        if root.operation is ops.CONSTANT:
-            return None if root.attribute else self.m.always
-        if root.operation in EXTREMES:
-            return self._zero_extreme(root)
+        if root.operation in (ops.CONSTANT, ops.ROW_SUM, *EXTREMES):
+            return self._all_zero(root)
         if root.operation == EXP:
             return self.m.equal_(self.number(root.operands[0]).high, self.m.number(-math.inf))
-        return (
-            self._all_zero(root.operands[0])
-            if root.operation is ops.ROW_SUM
-            else super()._zero_by_numbers(root, are_zero)
-        )
-
-    def _zero_extreme(self, root: Expression) -> Expression | None:
-        found = self.rows.number(root)
-        return self.rows.m.equal_(found.high, self.rows.m.number(0.0)) if found.error.is_exact else None
+        return super()._zero_by_numbers(root, are_zero)
 
     def _all_zero(self, root: Expression) -> Expression | None:
         """Where all of a row's numbers are zero because operands are, and have not underflowed; None for never.
@@ -1027,7 +1017,8 @@ class TestedRows(RowLowering, TestedReals):
         if operation is ops.CONSTANT:
             return None if root.attribute else m.always
         if operation in EXTREMES:
-            return self._zero_extreme(root)
+            found = self.rows.number(root)
+            return m.equal_(found.high, m.number(0.0)) if found.error.is_exact else None
         if root in self.sizes and self._shows_zeros(root):
             return m.equal_(self.sizes[root], m.number(0.0))
         if operation is ops.MULTIPLY:

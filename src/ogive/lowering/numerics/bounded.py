@@ -423,12 +423,11 @@ class Bounded(Totals):
         return replace(self.error_of_mantissa(a), least=0.0, largest=math.inf)
 
     def square_root(self, a: DoubleWord) -> DoubleWord:
+        least, largest = math.sqrt(a.error.least), math.sqrt(a.error.largest)
         if self.of_doubles and a.exponent is not None:
-            root = self._root_of_scaled(a)
-            least, largest = math.sqrt(a.error.least), math.sqrt(a.error.largest)  # not those of the mantissa
-            return replace(
-                root, error=replace(root.error, least=least, largest=largest) if a.error.is_known else UNKNOWN
-            )
+            root = self._root_of_scaled(a)  # of whose bound these are the mantissa's
+            error = replace(root.error, least=least, largest=largest) if a.error.is_known else UNKNOWN
+            return replace(root, error=error)
         a = self.without_static(self.unscaled(a))
         result, x = super().square_root(a), a.error
         if not x.is_known:
@@ -452,7 +451,6 @@ class Bounded(Totals):
         if exactly is not None:
             rest = self.fma_(self.neg_(result.high), result.high, a.high)
             exactly = both(exactly, self.equal_(rest, self.number(0.0)))
-        least, largest = math.sqrt(x.least), math.sqrt(x.largest)
         error = Bound(relative, 0.0, absolute, doubt, None, least, largest, exactly=exactly)
         if self.follows_nan:
             nan = either(x.nan, beyond_range.outside(self, a, below=0.0))

@@ -94,6 +94,11 @@ class Interval:
     def within(self, low: float, high: float) -> bool:
         return low <= self.low and self.high <= high
 
+    def is_below(self, other: Interval) -> bool:
+        """Whether its numbers are less than those of the other one as far as they are accurate, too."""
+        largest = min(max(abs(self.high), abs(other.low)), 2.0**1000)
+        return self.high + 2.0**-20 * largest < other.low
+
 
 EVERYTHING = Interval(-math.inf, math.inf)
 

@@ -223,6 +223,13 @@ class Machine:
             value = self.add_(x, coefficient) if value is one else self.fma_(value, x, coefficient)
         return value
 
+    def quotient_(
+        self, x: Expression, coefficients: tuple[tuple[float, ...], tuple[float, ...]], factor: Expression
+    ) -> Expression:
+        """``factor p(x) / q(x)``: two polynomials side by side have shorter chains of instructions than a longer one."""
+        above, below = coefficients
+        return self.div_(self.mul_(factor, self.polynomial_(x, above)), self.polynomial_(x, below))
+
     # ---- conversions
 
     def converted(self, a: Expression, form: Format) -> Expression:

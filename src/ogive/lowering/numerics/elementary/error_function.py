@@ -54,7 +54,6 @@ from ogive.lowering.numerics.elementary.function_row import (
     computed_by,
 )
 from ogive.lowering.numerics.elementary.piecewise import Piecewise, evaluated, less, odd_in_pairs
-from ogive.lowering.numerics.elementary.quotient import quotient
 from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic, low_of
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG, Machine
@@ -190,7 +189,7 @@ def scaled_normal_tail(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """R of a number that is not negative: below 39, or 15.5 for float32."""
     if m.extended:
         return m.multiply(_scaled(m, m.multiply(a, m.wide(ROOT_HALF))), m.wide(Fraction(1, 2)))
-    return DoubleWord(quotient(m, a.high, QUOTIENTS["NORMAL_TAIL"][LONG], m.number(1.0)), interval=Interval(0.02, 0.51))
+    return DoubleWord(m.quotient_(a.high, QUOTIENTS["NORMAL_TAIL"][LONG], m.number(1.0)), interval=Interval(0.02, 0.51))
 
 
 def _of_either_sign(

@@ -35,7 +35,6 @@ from ogive.lowering.numerics.elementary.function_row import (
     within,
 )
 from ogive.lowering.numerics.elementary.piecewise import Piecewise, evaluated, less, odd_in_pairs
-from ogive.lowering.numerics.elementary.quotient import quotient
 from ogive.lowering.numerics.elementary.trigonometric import long_cosine, long_sine
 from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic, low_of
 from ogive.lowering.numerics.interval import Interval
@@ -129,7 +128,7 @@ def atan(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 def _arctangent_to_one(m: Arithmetic, t: DoubleWord) -> DoubleWord:
     """The inverse tangent of a number within 1, good to float32."""
     square = m.mul_(t.high, t.high)
-    return DoubleWord(quotient(m, square, QUOTIENTS["ATAN_QUOTIENT"][LONG], t.high), interval=Interval(-0.8, 0.8))
+    return DoubleWord(m.quotient_(square, QUOTIENTS["ATAN_QUOTIENT"][LONG], t.high), interval=Interval(-0.8, 0.8))
 
 
 def _arctangent(m: Arithmetic, t: DoubleWord) -> DoubleWord:

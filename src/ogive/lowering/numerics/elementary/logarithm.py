@@ -34,7 +34,6 @@ from ogive.lowering.numerics.elementary.argument import Argument, Made, SingleOp
 from ogive.lowering.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, TABLES, WORDS, numbers_in_single
 from ogive.lowering.numerics.elementary.exponential.exp import FARTHEST, LOG_2, ROUNDED_LOG_2, exponential_less_one
 from ogive.lowering.numerics.elementary.function_row import Function, InPairs, InSingle, computed_by, of_operand
-from ogive.lowering.numerics.elementary.quotient import quotient
 from ogive.lowering.numerics.float_float import Around, Conditions, FloatFloat, FloatFloatArithmetic, NoFloatFloat, U
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG, Machine
@@ -111,7 +110,7 @@ def _to_base(m: Arithmetic, x: DoubleWord, per_log: Fraction, per_power_of_two: 
     x = m.renormalised(m.unscaled(x))
     f, f_low, k = _reduced_beside_nan(m, x)
     if not m.extended:
-        of_rest = quotient(m, f, QUOTIENTS["LOG1P_QUOTIENT"][m.polynomials], m.mul_(f, m.number(m.rounded(per_log))))
+        of_rest = m.quotient_(f, QUOTIENTS["LOG1P_QUOTIENT"][m.polynomials], m.mul_(f, m.number(m.rounded(per_log))))
         result = DoubleWord(m.fma_(k, m.number(m.rounded(per_power_of_two)), of_rest))
         return _with_special_cases(m, x, result)
     return _with_special_cases(m, x, _parts_to_base(m, f, f_low, k, per_log, per_power_of_two))
@@ -176,7 +175,7 @@ def log1p(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     x = m.unscaled(x)
     if not m.extended and x.interval.within(0.0, 1 + 2.0**-10):
         return DoubleWord(
-            quotient(m, x.high, QUOTIENTS["LOG1P_TO_ONE"][LONG], x.high), interval=x.interval.map(math.log1p)
+            m.quotient_(x.high, QUOTIENTS["LOG1P_TO_ONE"][LONG], x.high), interval=x.interval.map(math.log1p)
         )
     total = m.add(m.wide(Fraction(1)), x)
     one, zero = m.number(1.0), m.number(0.0)
@@ -307,7 +306,7 @@ def _assemble(
     """``k log(2) + log1p(f + f_low)`` for k of so many bits."""
     if not m.extended:
         return DoubleWord(
-            m.fma_(k, m.number(ROUNDED_LOG_2), quotient(m, f, QUOTIENTS["LOG1P_QUOTIENT"][m.polynomials], f))
+            m.fma_(k, m.number(ROUNDED_LOG_2), m.quotient_(f, QUOTIENTS["LOG1P_QUOTIENT"][m.polynomials], f))
         )
     first, low = _of_rest(m, f, f_low)
     if m.is_long:

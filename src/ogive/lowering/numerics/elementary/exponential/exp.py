@@ -73,7 +73,6 @@ __all__ = [
     "difference_of_powers",
     "exp",
     "exp_as_quotient",
-    "exp_in_float64",
     "exp_in_pairs",
     "exp_in_single",
     "exp_of_sums",
@@ -90,24 +89,19 @@ __all__ = [
 ]
 
 
-def of_ninth_degree(
-    m: Arithmetic, x: Expression, coefficients: tuple[float, ...], factor: float = 1.0, times: float = 1.0
-) -> Expression:
-    """p(factor x) times, of degree 9, in six multiplications and five additions beside them.
+def of_ninth_degree(m: Arithmetic, x: Expression, coefficients: tuple[float, ...]) -> Expression:
+    """p(x), of degree 9, in six multiplications and five additions beside them.
 
-    The factor is a power of two or the negative of one; times is any positive number. With y = x + shift it begins with
-    slope y + start, and each step, of two numbers a and b, makes ``v (y**2 - a) + b`` of v. Source: J. Eve, The evaluation
-    of polynomials, Numerische Mathematik 6 (1964); D. Knuth, The Art of Computer Programming, volume 2, 4.6.4, theorem E.
+    With y = x + shift it begins with slope y + start, and each step, of two numbers a and b, makes ``v (y**2 - a) + b`` of v.
+    Source: J. Eve, The evaluation of polynomials, Numerische Mathematik 6 (1964); D. Knuth, The Art of Computer Programming,
+    volume 2, 4.6.4, theorem E.
     """
     shift, slope, start, *steps = coefficients
-    square_of_factor = factor * factor
-    scale = times * square_of_factor ** (len(steps) // 2)
-    y = m.add_(x, m.number(shift / factor))
+    y = m.add_(x, m.number(shift))
     square = m.mul_(y, y)
-    value = m.fma_(y, m.number(slope * factor * scale), m.number(start * scale))
+    value = m.fma_(y, m.number(slope), m.number(start))
     for a, b in zip(steps[::2], steps[1::2], strict=True):
-        scale /= square_of_factor
-        value = m.fma_(value, m.add_(square, m.number(-a / square_of_factor)), m.number(b * scale))
+        value = m.fma_(value, m.add_(square, m.number(-a)), m.number(b))
     return value
 
 
@@ -187,7 +181,8 @@ def exp(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The exponential function, with the power of two kept apart where it may underflow."""
     interval = x.interval.map(_exp)
     if not m.extended:
-        return DoubleWord(exp_in_float64(m, m.clamped(x, *EXP_RANGE_IN_FLOAT64).high), interval=interval)
+        shifted, r = _reduced_in_float64(m, m.clamped(x, *EXP_RANGE_IN_FLOAT64).high)
+        return DoubleWord(m.times_power_of_two_(series_in_float64(m, r), shifted), interval=interval)
     operand, x = x.high, in_range(m, x, *EXP_RANGE)
     # Past the clamps the result is 0 and infinity.
     mantissa = Interval(0.7, 1.42)
@@ -237,17 +232,9 @@ def _reduced_in_float64(m: Arithmetic, x: Expression, factor: float = 1.0) -> tu
     return shifted, m.fma_(n, m.number(-ROUNDED_LOG_2 / factor), x)
 
 
-def exp_in_float64(m: Arithmetic, x: Expression, factor: float = 1.0, times: float = 1.0) -> Expression:
-    """``exp(factor x) times`` where that is a normal number, for any positive number of times; the factor is a power of
-    two or the negative of one.
-    """
-    shifted, r = _reduced_in_float64(m, x, factor)
-    return m.times_power_of_two_(series_in_float64(m, r, factor, times), shifted)
-
-
-def series_in_float64(m: Arithmetic, r: Expression, factor: float = 1.0, times: float = 1.0) -> Expression:
-    """``exp(factor r) times`` of a reduced operand."""
-    return of_ninth_degree(m, r, POLYNOMIALS["EXP_ADAPTED"][LONG], factor, times)
+def series_in_float64(m: Arithmetic, r: Expression) -> Expression:
+    """``exp(r)`` of a reduced operand."""
+    return of_ninth_degree(m, r, POLYNOMIALS["EXP_ADAPTED"][LONG])
 
 
 def _halves(m: Arithmetic, x: Expression, factor: float) -> tuple[Expression, Expression, Expression]:
