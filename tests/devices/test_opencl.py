@@ -158,6 +158,21 @@ def test_rows_that_no_kernel_decides_go_to_the_host(queue):
     assert_same(ogive.opencl.function(less)(on_device(queue, x)), less(x))
 
 
+def test_levels_that_decide_every_element_list_none(queue):
+    @ogive.operator(types=["float64"])
+    def least(x, y):
+        """The lesser of a difference and a number: its second level takes operands of any size, and decides all."""
+        return np.where(x - 100 < y, x - 100, y)
+
+    program = least.computation(least.signatures[0]).program
+    assert program.later
+    assert not program.has_mask_at_end
+    given = [elements(program.inputs[k], k, 2000) for k in range(2)]
+    arrays = [on_device(queue, array) for array in given]
+    assert_same(ogive.opencl.function(least)(*arrays), least(*given))
+    assert_same(ogive.opencl.abs(arrays[0]), ogive.abs(given[0]))
+
+
 @pytest.mark.matrix(share=20)
 @pytest.mark.parametrize("seed", range(FORMULAS))
 def test_random_formulas(seed, queue):

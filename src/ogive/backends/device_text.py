@@ -25,7 +25,7 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import STORAGE, Expression, Format, in_format, node
 from ogive.lowering.program import Program
 
-__all__ = ["ELEMENTS", "MOVE", "PUT", "ROWS", "TAKE", "kernel_text", "movement_text"]
+__all__ = ["ELEMENTS", "MOVE", "PUT", "ROWS", "TAKE", "kernel_text", "lists_open_elements", "movement_text"]
 
 #: The names of the kernels; those that move elements have the bytes of one behind it.
 ELEMENTS, PUT, ROWS, MOVE, TAKE = "ogive_elements", "ogive_put", "ogive_rows", "ogive_move", "ogive_take"
@@ -109,6 +109,11 @@ PLAIN = """\
 """
 
 
+def lists_open_elements(program: Program) -> bool:
+    """Whether the host computes what a kernel of elements leaves open."""
+    return program.undecided is not None and program.has_mask_at_end
+
+
 class _Kernels:
     def __init__(self, program: Program, dialect: Dialect, given: Sequence[ElementType]) -> None:
         self.given = tuple(given)
@@ -157,20 +162,21 @@ class _Kernels:
         arguments += self.parameters
         tests = [] if program.undecided is None else [program.undecided]
         statements, values = self._statements([*program.results, *tests])
-        is_listed = bool(self.later and tests)
         words = set(re.findall(r"\w+", " ".join([*statements, *values])))
-        read = [k for k in self.inputs if is_listed or f"x{k}" in words]
+        read = [k for k in self.inputs if (self.later and tests) or f"x{k}" in words]
         lines = [f"const {long} item = ({long})({self.words.number});", "if (item >= n) {", "    return;", "}"]
         lines += _places(long, read)
         lines += [line for k in read for line in self._read(k)]
         lines += statements
         lines += [f"{self._type(t)} y{k} = {bare(values[k])};" for k, t in enumerate(program.outputs)]
-        if is_listed:
-            arguments += [f"const {uint} room", f"{p}{uint} *count", f"{p}{uint} *places"]
-            arguments += [f"{self._pointer(t, is_read=False)}open{k}" for k, t in enumerate(program.inputs)]
+        again = []
+        if self.later and tests:
             given = [f"x{k}" for k in self.inputs] + [f"&y{k}" for k in self.outputs]
             given += [f"p{k}" for k in range(program.parameter_count)]
             again = [f"ogive_again{number or ''}({', '.join(given)})" for number in range(len(self.later))]
+        if lists_open_elements(program):
+            arguments += [f"const {uint} room", f"{p}{uint} *count", f"{p}{uint} *places"]
+            arguments += [f"{self._pointer(t, is_read=False)}open{k}" for k, t in enumerate(program.inputs)]
             lines += [
                 f"if ({' && '.join([values[-1], *again])}) {{",
                 f"    const {uint} slot = {self.words.append.format('count')};",
@@ -180,6 +186,8 @@ class _Kernels:
                 "    }",
                 "}",
             ]
+        elif again:
+            lines.append(f"(void)({' && '.join([values[-1], *again])});")
         lines += [f"r{k}[first + item] = y{k};" for k in self.outputs]
         return _function(f"{self.words.head} {ELEMENTS}({', '.join(arguments)})", lines)
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from ogive.backends.c_rows import headers
-from ogive.backends.device_text import ELEMENTS, MOVE, PUT, ROWS, TAKE, kernel_text, movement_text
+from ogive.backends.device_text import ELEMENTS, MOVE, PUT, ROWS, TAKE, kernel_text, lists_open_elements, movement_text
 from ogive.backends.dialects import Dialect
 from ogive.common.dtypes import ElementType, element_type
 from ogive.common.records import record
@@ -367,6 +367,6 @@ def kernel_text_of(program: Program, dialect: Dialect, given: Sequence[ElementTy
         kernel_text(program, dialect, given),
         tuple(t.name for t in program.inputs),
         bool(program.stages),
-        program.undecided is not None and program.has_mask_at_end,
+        lists_open_elements(program),
         own + sum(t.itemsize for t in program.inputs),
     )
