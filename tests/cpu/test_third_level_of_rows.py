@@ -190,3 +190,42 @@ def test_products_of_float64_at_the_ends_of_the_range_are_decided(sizes, asked):
         expected = y / np.sqrt(np.mean(y * y, axis=-1, keepdims=True)) * scale
     assert not asked
     np.testing.assert_allclose(found, expected, rtol=2.0**-50, atol=1e-322)
+
+
+NORMALIZATIONS = [
+    "layer_normalization",
+    "lp_normalization",
+    "mean_variance_normalization",
+    "rms_normalization",
+    "standardize",
+]
+WITH_SCALES = ("layer_normalization", "rms_normalization")
+
+
+@pytest.mark.parametrize("width", [1.0, 300.0])
+@pytest.mark.parametrize("name", NORMALIZATIONS)
+def test_gradients_along_the_result_are_decided(name, width, asked):
+    """Of float64, in three words: y - x * row_sum(x * y) / row_sum(x * x) is the rounding of y, and in two words nothing is left."""
+    op = OPERATORS[name]
+    x = np.random.default_rng(8).normal(size=(ROWS, LENGTH)) * width
+    others = [np.ones(LENGTH)] * (ogive.vjp(op).inputs - 2) if name in WITH_SCALES else []
+    result = op(x, *others)
+    ogive.vjp(op)(result, x, *others)
+    assert not asked
+
+
+@pytest.mark.matrix(share=4)
+@pytest.mark.parametrize("name", NORMALIZATIONS)
+@pytest.mark.parametrize("size", [1.0, 300.0, 1e100, 1e-140])
+def test_gradients_along_the_result_are_what_enclosures_say(name, size):
+    op, vjp = OPERATORS[name], ogive.vjp(OPERATORS[name])
+    x = np.random.default_rng(9).normal(size=(1, 9)) * size
+    others = [np.ones(9)] * (vjp.inputs - 2) if name in WITH_SCALES else []
+    with np.errstate(all="ignore"):
+        given = [op(x, *others), x, *others]
+        found = vjp(*given)
+    program = vjp.program(signature_of(vjp, "float64"))
+    parameters = [float(p.default) for p in vjp.numeric_parameters]
+    expected = program.decide_row([[float(v) for v in np.ravel(a)] for a in given], parameters)
+    for one, right in zip(found if isinstance(found, tuple) else (found,), expected, strict=True):
+        assert np.ravel(one).view(np.uint64).tolist() == np.array(right, np.float64).view(np.uint64).tolist()

@@ -38,6 +38,7 @@ from ogive.lowering.row_lowering import has_room
 from ogive.lowering.row_numbers import CHOICES, LENGTH, reach_of_operands
 from ogive.lowering.tested import SLACK_OF_RUNNING, agree, differ
 from ogive.lowering.tested_rows import TestedRows, UnboundedError
+from ogive.lowering.triple_rows import in_three_words
 
 __all__ = [
     "decided_by_rows",
@@ -77,7 +78,7 @@ def rows_with_test(
     if rows.last is None:
         return None
     decide = row_decider(roots, made.inputs, made.outputs, reduces=reduces)
-    first = replace(made, later=(Level(rows.repair, has_mask=True),), decide_row=decide)
+    first = replace(made, later=rows.later(), decide_row=decide)
     if rows.are_doubles:
         return first
     shorter = float_float_rows(rows.roots, first, reduces=reduces) or _usual_rows(rows.roots, first, reduces=reduces)
@@ -118,11 +119,26 @@ class _Levels:
     def _rows(self, arithmetic: Bounded) -> TestedRows:
         return TestedRows(arithmetic, self.inputs, parameters_in(self.inputs, self.outputs), reduces=self.reduces)
 
-    def repair(self) -> Program:
-        """The last level with a mask of what it leaves undecided."""
-        found = self.last
+    def later(self) -> tuple[Level, ...]:
+        """The levels behind the first one, of which the last has a mask: of elements of float64 one of three words, where that knows the
+        formula.
+        """
+        make = None
+        if self.last is not None and self.last.undecided is not None and not self.reduces:
+            make = in_three_words(self.roots, self.inputs, self.outputs, self.parameter_count)
+        if make is None:
+            return (Level(lambda: self._with_mask(self.last), has_mask=True),)
+        last = Level(lambda: self._with_mask(make() or self.last), has_mask=True)
+        return Level(lambda: replace(self._checked(self.last), later=(last,))), last
+
+    def _checked(self, found: Program | None) -> Program:
         if found is None:  # what the first level finds, this does
             raise ValueError("exact: no repair of a formula over rows")
+        return found
+
+    def _with_mask(self, found: Program | None) -> Program:
+        """A level with a mask of what it leaves undecided."""
+        found = self._checked(found)
         undecided = found.undecided
         mask = node(ops.CONSTANT, (), 0, Format.U8) if undecided is None else in_format(undecided, Format.U8)
         of_row = {*found.row_operands, *({len(self.inputs) + len(self.outputs)} if self.reduces else ())}

@@ -26,14 +26,14 @@ from ogive.lowering.row_numbers import (
     within_row,
 )
 
-__all__ = ["MOST_REDUCTIONS", "MOST_STAGES", "RowLowering", "has_room", "is_share", "walk_after_reductions"]
+__all__ = ["MOST_REDUCTIONS", "MOST_STAGES", "RowLowering", "has_room", "is_share", "portions", "walk_after_reductions"]
 
 #: The room of a kernel (runtime/native/native.h): stages, that of the results among them, reductions of one stage,
 #: and of all.
 MOST_STAGES, MOST_OF_A_STAGE, MOST_REDUCTIONS = 8, 16, 64
 
 
-def _portions(reductions: Sequence[Reduction]) -> list[Sequence[Reduction]]:
+def portions(reductions: Sequence[Reduction]) -> list[Sequence[Reduction]]:
     """The reductions of a stage in as many as a kernel has room for at a time; what goes with the one before stays there."""
     found: list[Sequence[Reduction]] = []
     begin = 0
@@ -149,7 +149,7 @@ class RowLowering(RealLowering):
                     kept += enumerate(values, place)
                     place += len(values)
             repeats = any(n.operation in REPEATED for n in found)
-            *first, last = [self.made[before:]] if repeats else _portions(self.made[before:])
+            *first, last = [self.made[before:]] if repeats else portions(self.made[before:])
             stages += (Stage(tuple(some)) for some in first)
             stages.append(Stage(tuple(last), tuple(kept), repeats))
             while self.later:
@@ -157,7 +157,7 @@ class RowLowering(RealLowering):
                 self.later = []
                 for reduce in later:
                     reduce()
-                stages += (Stage(tuple(some)) for some in _portions(self.made[before:]))
+                stages += (Stage(tuple(some)) for some in portions(self.made[before:]))
         counted = next((n for n in walk(*roots) if n.operation == ops.ROW_COUNT), None)
         if not stages and counted is not None:  # only kernels with a stage are told how long rows are
             self._reduce_to(node(ops.ROW_MAX, counted.operands, None, Format.NUMBER), is_kept=False)
