@@ -335,6 +335,8 @@ class DoubleRows(OnceRounded, TestedRows):
         element, found = _element_and_extreme(root)
         if found.operation not in EXTREMES or found.operands[0] is not element:
             return False
+        if any(n.operation in ROW_NUMBERS for n in walk(element)):  # computed, and perhaps not known yet
+            return False
         number = self.number(element)
         return number.is_exact and number.error.is_exact
 
