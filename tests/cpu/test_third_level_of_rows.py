@@ -205,7 +205,7 @@ WITH_SCALES = ("layer_normalization", "rms_normalization")
 @pytest.mark.parametrize("width", [1.0, 300.0])
 @pytest.mark.parametrize("name", NORMALIZATIONS)
 def test_gradients_along_the_result_are_decided(name, width, asked):
-    """Of float64, in three words: y - x * row_sum(x * y) / row_sum(x * x) is the rounding of y, and in two words nothing is left."""
+    """Three words of float64 are left of y - x * row_sum(x * y) / row_sum(x * x), which is the rounding of y; of two words nothing is."""
     op = OPERATORS[name]
     x = np.random.default_rng(8).normal(size=(ROWS, LENGTH)) * width
     others = [np.ones(LENGTH)] * (ogive.vjp(op).inputs - 2) if name in WITH_SCALES else []
@@ -229,3 +229,51 @@ def test_gradients_along_the_result_are_what_enclosures_say(name, size):
     expected = program.decide_row([[float(v) for v in np.ravel(a)] for a in given], parameters)
     for one, right in zip(found if isinstance(found, tuple) else (found,), expected, strict=True):
         assert np.ravel(one).view(np.uint64).tolist() == np.array(right, np.float64).view(np.uint64).tolist()
+
+
+@pytest.mark.parametrize("name", ["softmax", "softmin"])
+@pytest.mark.parametrize("kind", ["one-hot", "own", "random"])
+def test_gradients_of_saturated_rows_are_decided(name, kind, asked):
+    """Sums of a gradient's exponentials may be smaller than all numbers of float64, and keep their bits."""
+    op, r = OPERATORS[name], np.random.default_rng(11)
+    for width in (300.0, 1000.0, 3e4):
+        x = r.normal(size=(ROWS, LENGTH)) * width
+        gradient = op(x) if kind == "own" else r.normal(size=x.shape)
+        if kind == "one-hot":
+            gradient = np.zeros_like(x)
+            gradient[np.arange(ROWS), r.integers(LENGTH, size=ROWS)] = 1
+        ogive.vjp(op)(gradient, x)
+        assert not asked
+
+
+@pytest.mark.parametrize("width", [300.0, 1000.0, 1e300])
+def test_sums_of_what_underflows_are_what_enclosures_say(width):
+    op = ogive.row_operator(
+        lambda w, x: f.exp(x - f.row_max(x)) * (w - f.row_sum((w - f.row_max(w)) * f.exp(x - f.row_max(x)))),
+        types=["float64"],
+    )
+    r = np.random.default_rng(12)
+    program = op.program(op.signatures[0])
+    for _ in range(5):
+        w, x = r.choice([0.0, 0.0, 1.0, -1e-300, 1e300], (1, 9)), r.normal(size=(1, 9)) * width
+        with np.errstate(all="ignore"):
+            found = op(w, x)
+        (right,) = program.decide_row([[float(v) for v in a[0]] for a in (w, x)], [])
+        assert found.tobytes() == np.array([right]).tobytes(), (w, x)
+
+
+def test_many_passes_leave_sums_unscaled():
+    """A scaled sum takes two passes, for which a kernel may have no room."""
+
+    def formula(w, x):
+        for _ in range(3):
+            y = w * f.exp(x - f.row_max(x))
+            x = y / (1 + f.row_sum(y) ** 2)
+        return x
+
+    op = ogive.row_operator(formula, types=["float64"])
+    chain = op.program(op.signatures[0]).chain
+    assert chain[0].is_tested
+    w, x = np.random.default_rng(13).normal(size=(2, 1, 7))
+    (right,) = op.program(op.signatures[0]).decide_row([w[0].tolist(), x[0].tolist()], [])
+    assert op(w, x)[0].tolist() == list(right)

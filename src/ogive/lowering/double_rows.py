@@ -17,7 +17,7 @@ from ogive.graph.elementary_functions import EXP, EXPM1, LOG1P
 from ogive.graph.expression import EXTREMES, ROW_NUMBERS, Expression, Format, node, rewritten, walk
 from ogive.lowering.numerics.bound import EXACT, Bound
 from ogive.lowering.numerics.bounded import UNSEEN, Bounded
-from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
+from ogive.lowering.numerics.double_word import LARGEST_EXPONENT, Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.propagation import bounded, bounded_of_sums
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.precisions import CORRECTED
@@ -43,11 +43,9 @@ SMALL = 2.0**-1000
 UNSEEN_SHARE = 2.0**-80
 
 
-#: Exponentials of less are zero in float64, whatever is divided by; and what is far less is clamped.
-NOTHING, LOWEST_EXPONENT = -800.0, -1300.0
-
-#: The power of two by which exponentials are summed that may all be tiny: of 2**62 elements none is infinite.
-LIFT = 960.0
+#: Exponentials of less are zero in float64, whatever is divided by; and what is far less is clamped, in the first level and in the
+#: repair, whose powers of two are kept apart.
+NOTHING, LOWEST_EXPONENT, LOWEST_OF_REPAIR = -800.0, -1300.0, -(2.0**18)
 
 #: The error of a sum of one sign of so many elements, and of the sum of second words, as shares of the first words.
 SUM_OF_MANY, MANY = 2.0**-75, 2.0**17
@@ -151,8 +149,11 @@ class DoubleRows(OnceRounded, TestedRows):
         required: Sequence[Expression] = (),
         *,
         reduces: bool = False,
+        scales_sums: bool = True,
     ) -> None:
         super().__init__(arithmetic, inputs, Format.F64, reduces=reduces)
+        self.scales_sums = scales_sums and not arithmetic.is_own
+        """Whether sums keep the powers of two of what they add up."""
         self.reduces = reduces
         """Whether a row has one result: then next to no row is open."""
         self.required = tuple(required)
@@ -297,14 +298,15 @@ class DoubleRows(OnceRounded, TestedRows):
         m = self.m
         distance = self._distance_of(root)
         # An element that is clamped is too small to count, infinities included.
-        lowest = m.number(LOWEST_EXPONENT)
+        least = LOWEST_EXPONENT if m.is_own else LOWEST_OF_REPAIR
+        lowest = m.number(least)
         is_low = m.less_(distance.high, lowest)
         high, low = (
             m.select_(is_low, end, word)
             for end, word in ((lowest, distance.high), (m.number(0.0), m.low_part(distance)))
         )
-        lies = Interval(LOWEST_EXPONENT, 0.0)
-        error = Bound(least=2.0**-1074, largest=-LOWEST_EXPONENT)
+        lies = Interval(least, 0.0)
+        error = Bound(least=2.0**-1074, largest=-least)
         clamped = DoubleWord(high, low, interval=lies, error=error)
         if root.operation is EXPM1:  # of what is clamped it is -1 but for less than what underflows
             found = bounded(EXPM1)(m, clamped)
@@ -352,9 +354,7 @@ class DoubleRows(OnceRounded, TestedRows):
         """The sum in the first level: of the first words with what is lost, of the second ones without."""
         m, error = self.m, value.error
         if not m.is_own:
-            number = self.number(operand)
-            is_lifted = number.exponent is not None and self._is_of_others(operand)
-            return self._lifted_sum(operand, number) if is_lifted else super()._sum(operand, value)
+            return super()._sum(operand, value)
         counted = self._counted(operand)
         if counted is not None:
             return counted
@@ -381,26 +381,38 @@ class DoubleRows(OnceRounded, TestedRows):
         least = max(error.least, lies.smallest_magnitude)
         return replace(total, error=Bound(share, static, absolute, doubt, None, least, largest))
 
-    def _is_of_others(self, operand: Expression) -> bool:
-        """Whether exponentials are summed of the elements that are not the largest: of them a result beside zero is made."""
-        if operand.operation is not ops.SELECT:
-            return False
-        return any(self._is_of_distance(n) for n in operand.operands[1:]) and not operand.operands[2].operands
+    def _add_up(self, root: Expression, operand: Expression, value: DoubleWord) -> None:
+        number, lies = self.number(operand), sums_of(operand, value.interval)
+        if not self.scales_sums or number.exponent is None or lies.smallest_magnitude > 0:
+            super()._add_up(root, operand, value)
+        else:
+            self._scaled_sum(root, self.m.with_exponent(number), lies)
 
-    def _lifted_sum(self, operand: Expression, number: DoubleWord) -> DoubleWord:
-        """The sum of exponentials of no more than 1 times a power of two, which is kept beside it: what is tiny keeps its bits."""
-        m, exponent = self.m, number.exponent
-        assert exponent is not None
-        lifted = m.unscaled(
-            replace(number, exponent=m.add_(exponent, m.number(LIFT)), interval=Interval(0.0, 2.0 ** (LIFT + 1)))
-        )
-        total = super()._sum(operand, lifted)
-        error = total.error
-        absolute = m._sum_of(error.absolute, m.number(error.static) if error.static else None)
-        # No term underflows: the sum is zero of zeros alone, which infinite distances have.
-        is_zero = m.equal_(total.high, m.number(0.0))
-        error = replace(error, static=0.0, absolute=absolute, least=0.0, exactly=either(error.exactly, is_zero))
-        return replace(total, exponent=m.number(-LIFT), mantissa=total.interval, error=error)
+    def _scaled_sum(self, root: Expression, number: DoubleWord, lies: Interval) -> None:
+        """Add up numbers that have powers of two beside them, without the largest of these, which is found a stage before and kept: what is
+        tiny keeps its bits.
+        """
+        m, zero, nothing = self.m, self.m.number(0.0), self.m.number(-LARGEST_EXPONENT)
+        assert number.exponent is not None
+        largest = self._largest(m.select_(m.equal_(number.high, zero), nothing, number.exponent))
+
+        def add_up() -> None:
+            assert number.exponent is not None
+            ends = Interval(-2.0 if number.interval.low < 0 else 0.0, 2.0 if number.interval.high > 0 else 0.0)
+            framed = replace(number, exponent=m.sub_(number.exponent, largest), interval=ends, mantissa=ends)
+            operand = m.unscaled(replace(framed, error=m.error_in_frame(number)))
+            total = super(DoubleRows, self)._sum(root.operands[0], operand)
+            error, most = total.error, 2.0**63
+            is_zero = both(m.equal_(total.high, zero), m.equal_(largest, nothing))
+            if error.absolute is not None:
+                is_zero = both(is_zero, m.equal_(error.absolute, zero))
+            absolute = m._sum_of(error.absolute, m.number(error.static) if error.static else None)
+            exactly = either(error.exactly, is_zero)
+            error = replace(error, static=0.0, absolute=absolute, least=0.0, exactly=exactly)
+            mantissa = Interval(-most if ends.low < 0 else 0.0, most if ends.high > 0 else 0.0)
+            self.sums[root] = replace(total, exponent=largest, interval=lies, mantissa=mantissa, error=error)
+
+        self.later.append(add_up)
 
     # ---- results
 

@@ -112,8 +112,11 @@ class _Levels:
     def last(self) -> Program | None:
         """The program of the level before enclosures."""
         if self.are_doubles:
-            arithmetic = Bounded(CORRECTED_ROWS_OF_DOUBLES)
-            return self._made(self.roots, DoubleRows(arithmetic, self.inputs, reduces=self.reduces))
+            rows = (
+                DoubleRows(Bounded(CORRECTED_ROWS_OF_DOUBLES), self.inputs, reduces=self.reduces, scales_sums=scales)
+                for scales in (True, False)  # scaled ones take a pass more, for which a kernel may have no room
+            )
+            return next(filter(None, (self._made(self.roots, one) for one in rows)), None)
         return self._made(self.roots, self._rows(Bounded(CORRECTED_ROWS)))
 
     def _rows(self, arithmetic: Bounded) -> TestedRows:

@@ -239,8 +239,12 @@ class TestedRows(RowLowering, TestedReals):
         elif not self.m.extended and (parts_of_square := square_around_mean(operand)) is not None:
             self.sums[root] = self._sum_around_mean(operand, *parts_of_square)
         else:
-            self.sums[root] = self._sum(operand, value)
-            self._look_at_weights(root, value)
+            self._add_up(root, operand, value)
+
+    def _add_up(self, root: Expression, operand: Expression, value: DoubleWord) -> None:
+        """The sum of a row."""
+        self.sums[root] = self._sum(operand, value)
+        self._look_at_weights(root, value)
 
     def _reduced(self, number: DoubleWord) -> DoubleWord:
         """A number of elements as it is reduced, with its power of two multiplied in."""
