@@ -469,7 +469,7 @@ class DoubleRows(OnceRounded, TestedRows):
         if root.operation not in (ops.ADD, ops.SUBTRACT) or not m.is_own or self._is_of_row(root):
             return self.number(root)
         numbers = map(self.number, root.operands)
-        m.overflow_is_known = True
+        m.is_result = True
         found = (m.add if root.operation is ops.ADD else m.subtract)(*numbers)
-        m.overflow_is_known = False
+        m.is_result = False
         return found

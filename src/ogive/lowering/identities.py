@@ -48,7 +48,16 @@ def as_computed(
     ``states_limits``: for the repair, whose slopes are their limits at infinities.
     """
     formed = with_forms(roots, of_doubles=of_doubles)
+    if of_doubles:
+        formed = _rewritten(formed, _by_reciprocal)
     return without_cancellation([fold(root) for root in with_slopes(formed, keep, states_limits=states_limits)])
+
+
+def _by_reciprocal(a: Expression) -> Expression:
+    """A product in the place of a quotient by a power of two, of which no second word is asked."""
+    divisor = rational(a.operands[1]) if a.operation == ops.DIVIDE else None
+    is_power = divisor is not None and abs(divisor.numerator).bit_count() == divisor.denominator.bit_count() == 1
+    return _of(ops.MULTIPLY, a.operands[0], constant(1 / divisor)) if divisor and is_power else a
 
 
 def without_cancellation(roots: Sequence[Expression]) -> list[Expression]:

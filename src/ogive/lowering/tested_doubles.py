@@ -72,6 +72,22 @@ class OnceRounded(TestedReals):
         ends = (self._in_place(end, exponent) for end in self._ends(framed, framed.error))
         return self._in_place(self.beyond(framed, framed.error), exponent), differ(*ends)
 
+    def _end_within(
+        self, number: DoubleWord, share: float, reach: Expression | None, *, of_domain: bool = False
+    ) -> tuple[Expression, Expression]:
+        """An end of the interval that a share of a number and its reach allow, rounded, and where the other end is rounded to
+        another number. A zero keeps its sign. ``of_domain``: not where both are NaN.
+        """
+        m, high = self.m, number.high
+        low = m.number(0.0) if number.low is None else number.low if number.is_normal else m.low_part(number)
+        own, by = high, -share
+        if reach is not None or of_domain:
+            own, by = m.abs_(high), share
+        if reach is not None:
+            own, by = m.fma_(own, m.number(share), reach), 1.01
+        ends = m.sub_(high, m.fma_(own, m.number(by), m.neg_(low))), m.add_(high, m.fma_(own, m.number(by), low))
+        return ends[0], m.less_(*ends) if of_domain else m.not_(m.equal_(*ends))
+
     def _next_to(self, high: Expression, low: Expression, side: int) -> tuple[Expression, Expression]:
         """A number of two words is a tie of float64 where its second one is a power of two: the next number is none."""
         m = self.m
@@ -96,49 +112,45 @@ class TestedDoubles(OnceRounded, UntestedElements):
         self.follows_signs = self._splits_operands
         # The first level looks at results (`_zero_without_sign`).
         self.takes_zeros = not self._splits_operands and not arithmetic.extended
-        self.small = 0.0
-        """Results that are tested may have lost bits if they are smaller than this."""
+        self.undecided_as_nan: set[Expression] = set()
+        """The parts of results that are undecided where they are NaN."""
 
     # ---- results
 
-    def _tested(self, root: Expression, output: ElementType) -> tuple[Expression, Expression | None]:
-        self.small = 0.0
-        value, undecided = super()._tested(root, output)
-        if self.small:
-            m, size = self.m, self.m.abs_(self._about(root, value))
-            is_small = except_where(m.less_(size, m.number(self.small)), self._is_exact_zero(root))
-            undecided = either(undecided, is_small)
-        return value, undecided
-
-    def _is_exact_zero(self, root: Expression, *, of_operands: bool = False) -> Expression | None:
+    def _is_exact_zero(
+        self, root: Expression, value: Expression | None = None, *, of_operands: bool = False
+    ) -> Expression | None:
         """Whether a number is zero and has not underflowed: a product where a factor is zero, a quotient where the dividend is.
 
-        What cancels is taken for an exact zero, too, but for ``of_operands``: its result has a test of its own.
+        What cancels is taken for an exact zero, too, but for ``of_operands``: its result has a test of its own. ``value``: the
+        number rounded.
         """
         found = dict[Expression, Expression | None]()
         operands = partial(self._of_zero, of_operands=of_operands)
         for n in walk(root, operands=operands):
-            found[n] = self._is_zero_by(n, [found[operand] for operand in operands(n)], of_operands=of_operands)
+            high = value if n is root and value is not None else self.number(n).high
+            found[n] = self._is_zero_by(n, high, [found[operand] for operand in operands(n)], of_operands=of_operands)
         return found[root]
 
     def _of_zero(self, n: Expression, *, of_operands: bool) -> Sequence[Expression]:
         """The operands that are asked for it: none where nothing has underflowed, as the bound says."""
+        if not of_operands and _is_certain(self.number(n)):
+            return ()
         asks = of_operands or n.operation is ops.SELECT or self.number(n).error.static
         return _zero_by(n) if asks else ()
 
     def _is_zero_by(
-        self, n: Expression, are_zero: Sequence[Expression | None], *, of_operands: bool
+        self, n: Expression, high: Expression, are_zero: Sequence[Expression | None], *, of_operands: bool
     ) -> Expression | None:
-        """The same of a node, given where the operands that are asked are such zeros."""
+        """The same of a node, given its number and where the operands that are asked are such zeros."""
         m, operation = self.m, n.operation
-        if operation is ops.SELECT:
-            condition = self._condition(n)
-            return chosen(condition, *are_zero)
+        if operation is ops.SELECT and are_zero:
+            return chosen(self.truth(n.operands[0]), *are_zero)
         if operation is ops.CONSTANT:
             return None if n.attribute else m.always
         if self.number(n).stored.smallest_magnitude > 0:
             return None
-        is_zero = m.equal_(self.number(n).high, m.number(0.0))
+        is_zero = m.equal_(high, m.number(0.0))
         if not are_zero:
             return is_zero
         if operation in SUMS or operation in CHOICES:
@@ -209,10 +221,6 @@ class TestedDoubles(OnceRounded, UntestedElements):
         if not error.is_known or error.doubt is m.always:
             return value, m.always  # no rule has a bound of it
         doubt = error.doubt
-        if self._loses_bits_of_small(root, number):
-            unseen = error.static if error.static <= UNSEEN else 0.0  # what is more is a part of the reach
-            self.small = max(self.small, SMALL, unseen * 2.0**62)
-            doubt = either(doubt, self._zero_without_sign(root, number, value))
         reach = error.absolute
         if reach is not None and reach.operation is ops.CONSTANT and reach.attribute <= UNSEEN:
             reach = None
@@ -227,14 +235,21 @@ class TestedDoubles(OnceRounded, UntestedElements):
             without_sign = None if is_zero is None else self._zero_without_sign(root, number, value)
             is_tiny = m.less_(m.abs_(value), m.number(2.0**-1021))
             doubt = either(doubt, except_where(self._may_lose_bits(number, is_tiny), is_zero), without_sign)
-        if is_certain:
+        are_apart, has_domain = None, _has_domain(root)
+        if not is_certain:
+            # Outside of a function's domain both ends are NaN. There, and at its poles, the result is decided.
+            end, are_apart = self._end_within(number, error.relative + ROUNDED_TWICE, reach, of_domain=has_domain)
+            keeps = self._splits_operands or has_domain or number.is_normal or number.exponent is not None
+            value = value if keeps else end
+            if error.nan is None and not (self._splits_operands or has_domain):
+                self.undecided_as_nan.add(root)
+        if self._loses_bits_of_small(root, number):
+            unseen = error.static if error.static <= UNSEEN else 0.0  # what is more is a part of the reach
+            is_small = m.less_(m.abs_(number.high), m.number(max(SMALL, unseen * 2.0**62)))
+            is_small = except_where(is_small, self._is_exact_zero(root, value))
+            doubt = either(doubt, is_small, self._zero_without_sign(root, number, value))
+        if are_apart is None:
             return (to_subnormal(m, number) if splits else value), doubt
-        magnitude, share = m.abs_(number.high), m.number(error.relative + ROUNDED_TWICE)
-        own = m.mul_(magnitude, share) if reach is None else m.fma_(magnitude, share, m.mul_(reach, m.number(1.01)))
-        low = m.number(0.0) if number.low is None else number.low if number.is_normal else m.low_part(number)
-        ends = [m.add_(number.high, end) for end in (m.sub_(low, own), m.add_(low, own))]
-        # Outside of a function's domain both ends are NaN. There, and at its poles, the result is decided.
-        are_apart = m.less_(*ends) if _has_domain(root) else m.not_(m.equal_(*ends))
         if splits:
             framed = replace(number, exponent=None, interval=number.stored, error=m.error_of_mantissa(number))
             once, is_open = self._rounded_once(m.renormalised(framed), number.exponent)
@@ -243,9 +258,21 @@ class TestedDoubles(OnceRounded, UntestedElements):
             value = m.select_rare_(is_tiny, once, value)
             are_apart = node(ops.SELECT_RARE, (is_tiny, is_open, are_apart), None, Format.BIT)
         if self._splits_operands:  # the ends of an infinite number are NaN, but it is right where nothing is in doubt
-            are_apart = except_where(are_apart, m.equal_(magnitude, m.number(math.inf)))
+            are_apart = except_where(are_apart, m.equal_(m.abs_(number.high), m.number(math.inf)))
         undecided = either(except_where(are_apart, error.exactly if m.follows_exactness else None), doubt)
         return value, except_where(undecided, either(error.nan, self._nan_of_nan(root, value)))
+
+    def _canonical(self, root: Expression, value: Expression) -> Expression:
+        choices = [n for n in walk(root, operands=self._chosen_among) if n.operation is ops.SELECT]
+        parts = [(n, part) for n in choices for part in self._chosen_among(n)] or [(root, root)]
+        return value if all(self._is_decided_number(*pair) for pair in parts) else super()._canonical(root, value)
+
+    def _is_decided_number(self, choice: Expression, part: Expression) -> bool:
+        """Whether what is chosen is no NaN where it is decided: no number that compares with another is."""
+        if part.operation is ops.SELECT or part in self.undecided_as_nan:
+            return True
+        condition = choice.operands[0] if choice is not part and part is choice.operands[1] else part
+        return condition.operation in COMPARISONS and any(n is part for n in condition.operands)
 
     def _may_lose_bits(self, number: DoubleWord, is_tiny: Expression) -> Expression:
         """Where a tiny number with an exponent may have lost bits on the way.
@@ -284,13 +311,6 @@ class TestedDoubles(OnceRounded, UntestedElements):
             return None
         return except_where(m.equal_(value, m.number(0.0)), either(kept, self._zero_by_operands(root)))
 
-    def _about(self, root: Expression, value: Expression) -> Expression:
-        """A result before its rounding, of whose size more is known, or the result: how large one of them is, is the other."""
-        if root.operation not in (ops.MULTIPLY, ops.DIVIDE, ops.SQUARE_ROOT, ops.NEGATE):
-            return value
-        number = self.number(root)
-        return value if number.exponent is not None else number.high
-
     def _operands(self, root: Expression) -> list[Expression]:
         return [n for n in walk(root) if n.operation == ops.INPUT]
 
@@ -313,9 +333,9 @@ class TestedDoubles(OnceRounded, UntestedElements):
             return bounded(operation, is_result=True)(self.m, *map(self.number, root.operands))
         if operation not in ARITHMETIC:
             return self.number(root)
-        self.m.overflow_is_known = True
+        self.m.is_result = self.m.is_own
         number = self._operated(root)
-        self.m.overflow_is_known = False
+        self.m.is_result = False
         return self._with_sign_of_zero(root, number)
 
     def _is_one_operation(self, root: Expression) -> bool:
@@ -335,6 +355,13 @@ class TestedDoubles(OnceRounded, UntestedElements):
                             return True
             return False
         return _is_certain(self.number(root))
+
+    def _zero_by_numbers(self, root: Expression, are_zero: Sequence[Expression | None]) -> Expression | None:
+        if root.operation is ops.CONSTANT:
+            return None if root.attribute else self.m.always
+        if root.operation is ops.SELECT and _is_certain(self.number(root)):
+            return self.m.equal_(self.number(root).high, self.m.number(0.0))
+        return super()._zero_by_numbers(root, are_zero)
 
     # ---- numbers
 

@@ -81,8 +81,6 @@ class Bounded(Totals):
         self.follows_vast = precision.follows_vast
         self.follows_nan = self.follows_exactness or self.of_doubles
         self.knows_infinities = self.of_doubles and self.is_long
-        self.overflow_is_known = False
-        """Whether results that overflow are meant to: that is no doubt then."""
         self.doubts: dict[Expression, Expression] = {}
         """A truth value -> where it may be the wrong one."""
         self.known_doubts: dict[Expression, Expression | None] = {}
@@ -655,8 +653,15 @@ class Bounded(Totals):
         return replace(super().copy_sign(magnitude, sign), error=error)
 
     def compare(self, operation: Operation, a: DoubleWord, b: DoubleWord) -> Expression:
-        truth = super().compare(operation, a, b)
         a, b = self.compared(a, b)
+        constants = [n.high for n in (a, b) if n.is_exact and n.high.operation is ops.CONSTANT]
+        if self.is_own and any(n is self.number(0.0) for n in constants):
+            # A first word is zero where its number is, and has its sign.
+            truth = self._on_singles(operation, a.high, b.high)
+        elif self.is_own and constants and operation is not ops.EQUAL and not (a.is_exact and b.is_exact):
+            truth = self._on_singles(operation, self._difference(a, b), self.number(0.0))
+        else:
+            truth = super().compare(operation, a, b)
         doubt = except_where(self._closeness(a, b), beyond_range.of_nan(a, b))
         if doubt is not None and self.is_long:
             is_larger, is_smaller = ties.order(self, a, b)
@@ -720,7 +725,7 @@ class Bounded(Totals):
         if not self.is_own:
             return Arithmetic.add(self, a, self.negate(b)).high
         difference = a.high if b.high is self.number(0.0) else self.sub_(a.high, b.high)
-        if a.low is not None:
+        if a.low is not None and not (difference is a.high and a.is_normal):
             difference = self.add_(difference, self.low_part(a))
         return difference if b.low is None else self.sub_(difference, self.low_part(b))
 
@@ -1191,7 +1196,7 @@ class Bounded(Totals):
             # Next to a large operand the mantissa may overflow where the number does not.
             doubt = either(doubt, self.less_equal_(self.number(self.safe), self.abs_(result.high)))
         overflows = not largest < self.safe and result.exponent is None
-        if overflows and not (self.is_own and (self.overflow_is_known or error.is_exact)):
+        if overflows and not (self.is_result or (self.is_own and error.is_exact)):
             most, size = self.number(self.safe), self.abs_(result.high)
             # NaN is what IEEE arithmetic says, but for two words, which may be infinities that cancel.
             is_large = self.not_(self.less_(size, most)) if self.is_long else self.less_equal_(most, size)

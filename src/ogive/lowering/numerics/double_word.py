@@ -178,6 +178,9 @@ class Arithmetic(Machine, Checked):
     #: Whether bounds say where numbers are exact as elements happen to be: in the repair of elements.
     follows_exactness = False
 
+    #: Whether a sum is a result of float64's own kernels: that it overflows is no doubt, and its words may overlap.
+    is_result = False
+
     def wide(self, value: Fraction | float) -> DoubleWord:
         """A constant, to twice the precision of the format."""
         if isinstance(value, float):
@@ -435,7 +438,7 @@ class Arithmetic(Machine, Checked):
         follows = a.low is None and b.low is None
         result = DoubleWord(high, low, interval=interval, low_is_number=is_number, low_follows=follows)
         same_sign = min(a.interval.low, b.interval.low) >= 0 or max(a.interval.high, b.interval.high) <= 0
-        if (a.low is None and b.low is None) or same_sign:
+        if (a.low is None and b.low is None) or same_sign or self.is_result:
             return result
         # The highs may cancel; then what is left in low may be the larger part.
         return self.renormalised(result)
