@@ -13,7 +13,7 @@ from ogive.backends.target import host_target
 from ogive.common.dtypes import element_type
 from ogive.engine.computation import make_ufunc
 from ogive.engine.row_formulas import reduction
-from ogive.lowering.fuse_rows import fuse_rows
+from ogive.lowering.fuse import fuse_rows
 from ogive.lowering.lower import lower
 from ogive.operators.row_operator import row_operator
 from ogive.runtime import kernels, wheel_kernels

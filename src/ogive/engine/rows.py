@@ -168,7 +168,7 @@ class RowFused:
 
     @cached_property
     def program(self) -> Program:
-        from ogive.lowering.fuse_rows import fuse_rows
+        from ogive.lowering.fuse import fuse_rows
 
         if self.only_step is not None:  # computations of one identity have one program
             made = self.only_step.program
