@@ -14,8 +14,6 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Format, node
 from ogive.lowering.program import Reduction
 
-__all__ = ["Product", "accumulators"]
-
 #: A node of the format, for what writes instructions by their nodes.
 DOUBLE = node(ops.CONSTANT, (), 0.0, Format.F64)
 

@@ -9,8 +9,6 @@ from ogive.backends import instructions as common
 from ogive.backends.writer import Row, Writer
 from ogive.graph.expression import Expression, Format
 
-__all__ = ["NEON"]
-
 #: The lanes of a register, and its types.
 LANES, SINGLES, WHOLE, BYTES = 4, "<4 x float>", "<4 x i32>", "<16 x i8>"
 

@@ -8,8 +8,6 @@ from ogive.backends.target import Target
 from ogive.graph.expression import varying
 from ogive.lowering.program import Program, Summation
 
-__all__ = ["block_size", "blocks_at_a_time", "elements_of_a_group", "lanes_of_rows"]
-
 
 def block_size(program: Program, target: Target) -> int:
     """How many elements the code takes at least; it computes multiples of that.

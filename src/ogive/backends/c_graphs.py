@@ -14,8 +14,6 @@ from typing import cast
 from ogive.graph import operations as ops
 from ogive.graph.expression import COMPARISONS, Expression, Format, is_negative_zero, node, rewritten, walk
 
-__all__ = ["CHOICES", "LOST", "LoopOfTurns", "loops", "settled"]
-
 #: Operations whose second and third operands are values to choose from.
 CHOICES = ("select", "select_rare")
 

@@ -22,8 +22,6 @@ from ogive.errors import CompileError, message
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, walk
 
-__all__ = ["ROWS", "Text", "bare", "joined"]
-
 #: The width of an expression; the operands of a longer one have statements of their own.
 WIDTH = 96
 

@@ -25,8 +25,6 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, varying, walk
 from ogive.lowering.program import Program
 
-__all__ = ["StageText", "headers", "kernel_record", "loop_text", "row_sizes"]
-
 #: The reductions by the names that row_reductions.h has for them.
 KINDS = {
     "row_max": "OGIVE_MAXIMUM", "row_min": "OGIVE_MINIMUM", "row_sum": "OGIVE_SUM",

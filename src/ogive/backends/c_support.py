@@ -7,8 +7,6 @@ vectorise loops that call them.
 
 from __future__ import annotations
 
-__all__ = ["SUPPORT"]
-
 _BITS = """\
 FUNCTION {to} ogive_{name}({of} from) {{
     {to} result;

@@ -22,8 +22,6 @@ from ogive.backends.writer import ROWS_AT_ONCE, TYPES, natural_alignment
 from ogive.graph.expression import Expression, Format, varying, walk
 from ogive.lowering.program import Program
 
-__all__ = ["ColumnWriter", "takes_columns"]
-
 #: So many elements of a row are added up before what was found is combined with more: bounds of sums are of more
 #: (lowering/tested_rows.py). The same as in runtime/native/rows.c.
 ELEMENTS_TOGETHER = 1024

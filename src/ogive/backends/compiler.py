@@ -13,9 +13,6 @@ from ogive.backends.target import Target
 from ogive.common.forking import hold_over_fork, no_fork
 from ogive.errors import CompileError, MissingPackageError, message
 
-__all__ = ["assembly", "object_code", "version"]
-
-
 #: LLVM's level of optimisation.
 LEVEL = 2
 

@@ -25,8 +25,6 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import STORAGE, Expression, Format, in_format, node
 from ogive.lowering.program import Program
 
-__all__ = ["ELEMENTS", "MOVE", "PUT", "ROWS", "TAKE", "kernel_text", "lists_open_elements", "movement_text"]
-
 #: The names of the kernels; those that move elements have the bytes of one behind it.
 ELEMENTS, PUT, ROWS, MOVE, TAKE = "ogive_elements", "ogive_put", "ogive_rows", "ogive_move", "ogive_take"
 

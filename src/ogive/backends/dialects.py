@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from ogive.graph.expression import Format
 
-__all__ = ["CUDA", "ISO_C", "OPENCL", "STDINT", "Dialect", "KernelWords"]
-
 
 @dataclass(frozen=True)
 class KernelWords:

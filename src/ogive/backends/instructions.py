@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from ogive.backends.writer import TYPES, Row, Writer, first_finding, natural_alignment
 from ogive.graph.expression import Expression, Format
 
-__all__ = ["ROWS", "made_odd", "product_lost", "singles"]
-
 
 def _input(e: Writer, n: Expression) -> str:
     return e.load(e.address(n.attribute, n.format), n.format)

@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from ogive.common.records import record
 from ogive.errors import CompileError
 
-__all__ = ["Image", "link"]
-
 #: C functions that code may call: exactly rounded ones, where the processor lacks the instruction; and what has Windows make
 #: room on the stack, where a frame is larger than a page.
 IMPORTS = ("fma", "fmaf", "__chkstk")

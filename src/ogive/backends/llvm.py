@@ -25,9 +25,6 @@ from ogive.backends.x86 import AVX2, AVX512
 from ogive.graph.expression import Expression, Format, varying, walk
 from ogive.lowering.program import Program
 
-__all__ = ["emit", "entries"]
-
-
 #: By the names that targets use (`Target.tables`).
 TABLES: dict[str, dict[str, Row]] = {
     "avx2": AVX2,

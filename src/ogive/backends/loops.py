@@ -17,8 +17,6 @@ from ogive.backends.target import Target
 from ogive.graph.expression import STORAGE, Expression, Format, varying, walk
 from ogive.lowering.program import Program
 
-__all__ = ["CpuLoops", "Loop", "loops_of"]
-
 #: The divisor of the addresses of outputs that are written past the caches.
 STREAM_ALIGNMENT = 64
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from ogive.backends.writer import Writer
 from ogive.graph.expression import Expression, eager_operands, walk
 
-__all__ = ["Nodes"]
-
 
 @dataclass
 class Nodes(Writer):

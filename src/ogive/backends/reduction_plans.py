@@ -16,8 +16,6 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import EXTREMES, Expression, Format, in_format, node
 from ogive.lowering.program import Reduction, Summation
 
-__all__ = ["ReductionPlan", "leaves", "plans_of"]
-
 #: The operations that join integers; extremes compare them.
 WHOLE = {"whole_sum": ops.ADD, "whole_product": ops.MULTIPLY}
 

@@ -10,8 +10,6 @@ from ogive.backends.writer import ROWS_AT_ONCE, TYPES, Writer
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, walk
 
-__all__ = ["Accumulator"]
-
 REGISTER_BITS = 512
 
 #: Doubles of a row's record that hold a reduction's vector accumulators, two registers, until their lanes are joined

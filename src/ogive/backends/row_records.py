@@ -15,8 +15,6 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import STORAGE, Expression, Format, node, varying
 from ogive.lowering.program import Program, Reduction
 
-__all__ = ["MOST_AHEAD", "Work", "finding_slot", "mark_slot", "work_of"]
-
 #: How many numbers a stage may compute for all its rows at once; they follow the findings of all stages.
 MOST_AHEAD = 16
 

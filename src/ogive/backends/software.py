@@ -6,8 +6,6 @@ from ogive.backends import instructions as common
 from ogive.backends.writer import Row, Writer
 from ogive.graph.expression import Expression, Format
 
-__all__ = ["FMA", "HALF", "ROUNDING"]
-
 
 def _rounding(name: str) -> Row:
     def row(e: Writer, n: Expression, a: str) -> str:

@@ -19,8 +19,6 @@ from ogive import _native
 from ogive.common.records import record
 from ogive.errors import CompileError, message
 
-__all__ = ["TARGETS", "TUNINGS", "Target", "host_target", "runnable_targets"]
-
 
 @record()
 class Tuning:

@@ -11,8 +11,6 @@ from ogive.backends.target import Target
 from ogive.graph.expression import Expression, Format
 from ogive.lowering.program import Program
 
-__all__ = ["ROWS_AT_ONCE", "TYPES", "Row", "Writer", "first_finding", "natural_alignment"]
-
 TYPES = {
     Format.F16: "half",
     Format.BF16: "i16",

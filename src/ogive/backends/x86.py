@@ -10,8 +10,6 @@ from ogive.backends import instructions as common
 from ogive.backends.writer import TYPES, Row, Writer
 from ogive.graph.expression import Expression, Format
 
-__all__ = ["AVX2", "AVX512"]
-
 #: The bits of the longest registers, and the rounding modes that their instructions name: the environment's, and towards
 #: zero without a flag.
 LONGEST = 512

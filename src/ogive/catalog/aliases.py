@@ -17,8 +17,6 @@ from ogive.catalog import OPERATORS, load
 from ogive.catalog.glu_halves import OfHalves
 from ogive.operators.operator import Operator
 
-__all__ = ["ALIASES", "Alias", "Own", "by_name", "named", "written_call"]
-
 
 class Own(NamedTuple):
     """In an alias: the value of the alias' own parameter of that name."""

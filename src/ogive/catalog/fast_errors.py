@@ -10,8 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["UNMEASURED", "Errors", "errors", "measured"]
-
 #: Operators whose float32 results of the fast contract differ from the exact ones, by an error that is in no row.
 UNMEASURED = frozenset(
     [

@@ -15,8 +15,6 @@ from ogive.errors import ArgumentError, ParameterError, ShapeError, message
 from ogive.operators.operator import Operator
 from ogive.operators.signature import Constraint, Signature, in_order
 
-__all__ = ["OfHalves", "of_halves"]
-
 LAST = -1
 
 

@@ -12,8 +12,6 @@ from ogive.catalog.aliases import ALIASES, named
 from ogive.catalog.standards import TABLE
 from ogive.errors import MissingNameError, message, suggestion
 
-__all__ = ["OTHER_NAMES", "WITHOUT", "advice", "called", "found_here", "names_of", "no_operator", "our_name"]
-
 Theirs = str | tuple[str, str]
 
 

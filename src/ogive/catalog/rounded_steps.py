@@ -16,8 +16,6 @@ from ogive.catalog import load
 from ogive.common.dtypes import ElementType, element_type
 from ogive.operators.operator import Operator, RoundedStep
 
-__all__ = ["ONCE", "UNITS", "roundings_of", "steps_of"]
-
 #: The rounding of all operators unless told otherwise.
 ONCE = "once"
 

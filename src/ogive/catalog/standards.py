@@ -17,8 +17,6 @@ from ogive.catalog.arithmetic import mean_of_terms, sum_of_terms
 from ogive.common.dtypes import BOOLEAN
 from ogive.operators.operator import Operator
 
-__all__ = ["OF_TERMS", "TABLE", "StandardRow", "counterpart", "row_of", "rows"]
-
 Standard = Literal["directml", "onnx", "webnn"]
 
 _NONE: Mapping[str, Any] = MappingProxyType({})

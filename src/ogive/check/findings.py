@@ -10,8 +10,6 @@ from typing import Any, Literal, NamedTuple
 
 from ogive.directml.data import FEATURE_LEVELS, TensorSupport, facts
 
-__all__ = ["Finding", "KnownTensor", "Report", "Verdict", "level_named", "lowest_level", "reasons"]
-
 Verdict = Literal["taken", "refused", "unknown", "nothing", "outside"]
 """The treatment of an operator by a device of the level:
 

@@ -19,8 +19,6 @@ from ogive.dxdispatch.onnx_dispatchable import onnx_file
 from ogive.dxdispatch.operator_dispatchable import MEMBERS, is_graph
 from ogive.errors import ModelError, UnsupportedError
 
-__all__ = ["check_json"]
-
 _OPERATOR = "DML_OPERATOR_"
 
 #: CompileGraph came with this level.

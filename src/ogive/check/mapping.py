@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 from ogive.catalog.standards import row_of
 from ogive.directml.data import OPERATOR_TYPES, facts
 
-__all__ = ["NO_OPERATOR", "Counterpart", "candidates", "outside"]
-
 
 class Counterpart(NamedTuple):
     """A DirectML operator that can stand for an ONNX node."""

@@ -19,8 +19,6 @@ from ogive.onnx.declarations import infer_shapes
 from ogive.onnx.inner_graphs import graphs_at, graphs_in, graphs_of
 from ogive.onnx.reading import read_model
 
-__all__ = ["check_onnx"]
-
 _MOST_ELEMENTS = (1 << 32) - 1
 
 #: DirectML's data types by ONNX's numbers; truth values are UINT8.

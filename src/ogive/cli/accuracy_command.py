@@ -36,8 +36,6 @@ from ogive.laboratory.peers.peer_functions import PEERS, function, version
 from ogive.operators.operator import Operator
 from ogive.operators.row_operator import RowOperator
 
-__all__ = ["command", "read_parameter"]
-
 #: How many inputs are sampled by default.
 SAMPLES = 10_000_000
 

@@ -10,8 +10,6 @@ import click
 from ogive.check import Finding, Report, check
 from ogive.cli.terminal import FEATURE_LEVEL, Column, as_option, print_json, print_table, say, singular
 
-__all__ = ["command"]
-
 #: The verdicts as a reader of the table wants them.
 _WORDS = {
     "taken": "taken",

@@ -16,8 +16,6 @@ import numpy as np
 from ogive.errors import OgiveError
 from ogive.operators.operator import Operator
 
-__all__ = ["Curve", "Drawing", "drawing", "heights_of"]
-
 #: The ends of the horizontal axis, by operator.
 RANGES: dict[str, tuple[float, float]] = {
     name: ends

@@ -14,8 +14,6 @@ from ogive.operators.operator import Operator
 from ogive.operators.signature import Signature
 from ogive.runtime import statistics
 
-__all__ = ["EVERYDAY", "FAMILIES", "drawn", "identities", "numbers_of", "shares", "signature_of"]
-
 Generator = np.random.Generator
 
 

@@ -12,8 +12,6 @@ from ogive.cli.terminal import Column, print_table, say
 from ogive.errors import MissingPackageError
 from ogive.runtime.threads import get_num_threads
 
-__all__ = ["command", "device_lines"]
-
 
 @click.command()
 def command() -> int:

@@ -23,8 +23,6 @@ from ogive.errors import OgiveError
 from ogive.runtime import cache, wheel_kernels
 from ogive.runtime.threads import available_processors, get_num_threads
 
-__all__ = ["command"]
-
 #: Everything that an answer to a report depends on, in the order in which it is asked for.
 _PACKAGES = (
     ("needed", ("numpy", "ml_dtypes", "python-flint")),

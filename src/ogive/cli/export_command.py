@@ -16,8 +16,6 @@ from ogive.exporting.exported import FORMS, Exported, export
 from ogive.exporting.sources import CalledOperator
 from ogive.operators.operator import bound_of
 
-__all__ = ["command", "snippet"]
-
 
 @click.command()
 @click.argument("what", nargs=-1, required=True)

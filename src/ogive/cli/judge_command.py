@@ -37,8 +37,6 @@ from ogive.judge.subjects import of_program, subject
 from ogive.laboratory.peers.peer_functions import PEERS
 from ogive.operators.operator import Operator
 
-__all__ = ["command"]
-
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 

@@ -12,9 +12,6 @@ from ogive.common.dtypes import BOOLEAN, FLOATS, SIGNED, UNSIGNED
 from ogive.errors import suggestion
 from ogive.operators.operator import Operator
 
-__all__ = ["command", "rounded_up", "short_types"]
-
-
 #: A word for all the types of a kind.
 FAMILIES = {
     "floats": FLOATS,

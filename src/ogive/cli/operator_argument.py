@@ -16,8 +16,6 @@ from click.shell_completion import CompletionItem
 from ogive.errors import OgiveError, described
 from ogive.operators.operator import Operator, bound_of
 
-__all__ = ["ROUNDING", "ROUNDINGS", "OperatorName", "find", "find_with_name", "own"]
-
 #: The choices of the option --rounding, and its help.
 ROUNDINGS = ("once", "gate", "body")
 ROUNDING = (

@@ -19,8 +19,6 @@ import numpy as np
 
 from ogive.common.drafts import Draft
 
-__all__ = ["Change", "KeptOutputs", "OutputFolder", "Summary", "change", "histogram", "summary"]
-
 #: The answers of file systems that cannot reserve room for a file.
 _CANNOT_RESERVE = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
 

@@ -16,16 +16,6 @@ from ogive.errors import naming, needed
 from ogive.laboratory.accuracy.report import BINS, ErrorReport
 from ogive.operators.operator import Operator
 
-__all__ = [
-    "PLOT",
-    "PLOT_OR_TERMINAL",
-    "check_matplotlib",
-    "is_image",
-    "plot_errors",
-    "plot_operator",
-    "plot_tensor",
-]
-
 #: An image has at least so many rows and columns; a smaller array is drawn as a histogram.
 IMAGE_SIDE = 16
 

@@ -45,8 +45,6 @@ from ogive.common.contracts import CONTRACTS
 if TYPE_CHECKING:
     from ogive.onnx import Model, PartialModel
 
-__all__ = ["command"]
-
 
 @click.command(cls=ModelCommand)
 @click.argument("model", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))

@@ -26,8 +26,6 @@ from ogive.lowering.numerics.precisions import PROMOTED
 from ogive.lowering.real_lowering import RealLowering
 from ogive.operators.operator import Operator
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("operator", type=OperatorName())

@@ -14,8 +14,6 @@ from ogive.errors import naming
 if TYPE_CHECKING:
     from ogive.onnx import Part
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("model", type=click.Path(exists=True, dir_okay=False, path_type=Path))

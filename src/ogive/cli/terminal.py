@@ -20,25 +20,6 @@ from rich.text import Text
 
 from ogive.errors import MissingPackageError, OgiveError, UnsupportedError
 
-__all__ = [
-    "FEATURE_LEVEL",
-    "IMAGES",
-    "MEMORY",
-    "PICTURES",
-    "TERMINAL",
-    "Column",
-    "ModelCommand",
-    "as_option",
-    "can_write",
-    "console",
-    "picture",
-    "print_json",
-    "print_table",
-    "progress",
-    "say",
-    "singular",
-]
-
 #: The endings of files that matplotlib is asked for.
 IMAGES = (".svg", ".png", ".pdf")
 

@@ -16,8 +16,6 @@ from ogive.golden import make, of_operator, regimes
 from ogive.golden.formats import FORMATS, write
 from ogive.golden.specification import Specification
 
-__all__ = ["command"]
-
 
 def _of_catalogue(
     operator: str, dtype: str, parameters: tuple[str, ...], *, every_regime: bool, saturate: bool, rounding: str

@@ -15,8 +15,6 @@ import numpy as np
 from ogive.common.dtypes import ElementType
 from ogive.errors import ModelError, message
 
-__all__ = ["as_type", "read_npy", "read_npz", "read_raw"]
-
 _ARCHIVE = b"PK"
 
 #: A file of bytes has at most so many, and an archive's arrays together: a file of a few kilobytes may say that it holds terabytes.

@@ -7,8 +7,6 @@ from itertools import zip_longest
 
 import numpy as np
 
-__all__ = ["broadcast_arrays", "broadcast_shapes"]
-
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     """The shape to which all of them broadcast: sizes from the last axis on are equal, or 1.

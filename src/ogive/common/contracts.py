@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from ogive.errors import ParameterError, message, variable
 
-__all__ = ["CONTRACTS", "DEFAULT", "IN_FLOAT", "checked"]
-
 CONTRACTS = ("exact", "fast")
 
 #: The form of the fast contract that exported C has: float32 alone, without fused multiply-add (lowering/single_precision.py).

@@ -19,8 +19,6 @@ import numpy as np
 
 from ogive.common.dtypes import FLOAT_FORMATS, ElementType
 
-__all__ = ["converted", "is_of_ml_dtypes", "rounded_once", "rounds_twice", "saturated", "stored", "to_odd"]
-
 
 def is_of_ml_dtypes(dtype: np.dtype) -> bool:
     """Whether NumPy knows the type only through ml_dtypes."""

@@ -11,8 +11,6 @@ import secrets
 from pathlib import Path
 from types import TracebackType
 
-__all__ = ["Draft"]
-
 
 class Draft:
     """A file that will be called otherwise. Leaving the ``with`` block removes it, unless it has got its name.

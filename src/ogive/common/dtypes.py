@@ -12,24 +12,6 @@ from ogive.common.records import record
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = [
-    "BOOLEAN",
-    "ELEMENT_TYPES",
-    "FLOATS",
-    "FLOATS_OF_8_BITS",
-    "FLOAT_FORMATS",
-    "INTEGERS",
-    "NUMBERS",
-    "SIGNED",
-    "UNSIGNED",
-    "ElementType",
-    "FloatFormat",
-    "element_type",
-    "element_type_of",
-    "stored_type",
-    "stored_type_of",
-]
-
 Kind = Literal["float", "signed", "unsigned", "boolean"]
 
 

@@ -13,8 +13,6 @@ from typing import Any, ClassVar
 
 from ogive.common.forking import cached_property
 
-__all__ = ["Checked", "Effects", "Table", "UnlistedField", "complete"]
-
 
 class UnlistedField(Exception):
     """A number has a field that an operation does not know, or forgets, or must not be given."""

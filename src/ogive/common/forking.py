@@ -20,8 +20,6 @@ from typing import Any, Generic, TypeVar, overload
 
 from ogive import _native
 
-__all__ = ["cached_property", "hold_over_fork", "lock", "no_fork"]
-
 _native.check_interpreter()
 
 _T = TypeVar("_T")

@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
-__all__ = ["bits_of", "remembered", "signs_of"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

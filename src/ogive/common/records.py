@@ -11,8 +11,6 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform
 
-__all__ = ["record", "replaced"]
-
 Made = TypeVar("Made")
 
 

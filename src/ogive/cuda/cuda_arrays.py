@@ -13,8 +13,6 @@ from ogive.cuda.cuda_driver import CudaDriver, CudaMemory, asked, current
 from ogive.devices.kernels import Placed
 from ogive.errors import ArgumentError, DTypeError, described, message
 
-__all__ = ["DeviceArray", "is_array", "placed_array", "stream_of", "wrapped_array"]
-
 
 class DeviceArray:
     """An array on a CUDA device; CuPy, PyTorch and Numba take it without a copy. ``get()`` copies it to the host."""

@@ -16,8 +16,6 @@ from ogive.backends.dialects import CUDA
 from ogive.devices.kernels import failure
 from ogive.runtime import cache
 
-__all__ = ["CudaDriver", "CudaError", "CudaMemory", "asked", "current"]
-
 #: Threads of a block.
 BLOCK = 128
 

@@ -16,8 +16,6 @@ from ogive.devices.kernels import Placed
 from ogive.errors import ArgumentError, DeviceError, described, message
 from ogive.operators.operator import Operator
 
-__all__ = ["Device", "devices", "function"]
-
 
 @lru_cache(maxsize=1024)
 def function(operator: Operator) -> Callable[..., Any]:

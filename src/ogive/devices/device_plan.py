@@ -20,8 +20,6 @@ from ogive.devices.kernels import Computing, Driver, Kernel, Placed, counted, ke
 from ogive.engine.plan import Call, Output
 from ogive.errors import UnsupportedError, message
 
-__all__ = ["Device", "DevicePlan", "copied", "packed"]
-
 Shape = tuple[int, ...]
 
 #: After so many runs that left something open a plan runs step by step.

@@ -19,8 +19,6 @@ from ogive.errors import ArgumentError, DTypeError, ShapeError, described, messa
 from ogive.operators.operator import Operator, advice_on, check_is_operator, named_like
 from ogive.operators.signature import NUMPY_KEYWORDS, Signature
 
-__all__ = ["DeviceCall", "host_array"]
-
 
 class DeviceCall(ABC):
     """One call; a subclass knows a library's arrays."""

@@ -24,21 +24,6 @@ from ogive.lowering.program import Program
 from ogive.runtime import cache
 from ogive.runtime.kernels import engine_state
 
-__all__ = [
-    "Computing",
-    "Driver",
-    "Kernel",
-    "KernelText",
-    "Movement",
-    "Placed",
-    "counted",
-    "failure",
-    "kernel",
-    "kernel_text_of",
-    "movement",
-    "uploaded",
-]
-
 #: Elements of one launch: places in the list are numbers of 32 bits, and the list is read after each launch.
 AT_ONCE = 1 << 26
 

@@ -13,21 +13,6 @@ from ogive import formula as f
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, Term, constant, rewritten, walk
 
-__all__ = [
-    "ONE",
-    "ZERO",
-    "add",
-    "divide",
-    "matched",
-    "multiply",
-    "negative",
-    "rational",
-    "scaled",
-    "select",
-    "substituted",
-    "subtract",
-]
-
 ZERO, ONE = constant(0), constant(1)
 
 

@@ -21,23 +21,6 @@ from ogive.graph.expression import Operation, Term, constant, formula_node
 from ogive.graph.limits import is_infinite
 from ogive.graph.slopes import CUBIC
 
-__all__ = [
-    "FLAT",
-    "PARTIALS",
-    "bell",
-    "exp_bend",
-    "gate_slope",
-    "gelu_slope",
-    "hypot_slope",
-    "logistic_slope",
-    "mish_slope",
-    "normal_density",
-    "nothing",
-    "serf_slope",
-    "tanh_slope",
-    "with_limit",
-]
-
 #: Constant between their steps, as rounding is: their derivative is 0, at the steps too.
 FLAT = frozenset(
     {"floor", "ceiling", "truncate", "round_even", "quotient", "bit_count", "row_count", "row_index", "row_first"}

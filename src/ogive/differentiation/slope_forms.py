@@ -20,8 +20,6 @@ from ogive.graph.expression import Expression, Operation, Term, constant, rewrit
 from ogive.graph.limits import at_infinities, is_infinite
 from ogive.graph.slopes import CUBIC
 
-__all__ = ["FORMS", "with_slopes"]
-
 #: Beyond it no arithmetic tells exponentials of a negative number apart, and times any number they are zero.
 FARTHEST = 2.0**24
 

@@ -19,8 +19,6 @@ from ogive.errors import UnsupportedError
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, Term, constant, node, walk
 
-__all__ = ["Recognised", "tangents"]
-
 FALSE = constant(False)
 
 

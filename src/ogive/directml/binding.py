@@ -18,23 +18,6 @@ from ogive.directml.structure import CONVERTERS, Structure, StructureMember, arr
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type, view
 from ogive.errors import described
 
-__all__ = [
-    "DML_BINDING_DESC",
-    "DML_BINDING_PROPERTIES",
-    "DML_BINDING_TABLE_DESC",
-    "DML_BUFFER_ARRAY_BINDING",
-    "DML_BUFFER_BINDING",
-    "BindingSlot",
-    "Hazards",
-    "Region",
-    "Regions",
-    "bound_region",
-    "bytes_of",
-    "check_hazards",
-    "loose_region",
-    "unwrapped",
-]
-
 
 class Region:
     """A range of a buffer. ``size`` is what counts of it, which may be less than what was bound."""

@@ -23,8 +23,6 @@ from ogive.directml.objects import DeviceChild, Parent
 from ogive.directml.results import refuse
 from ogive.errors import described
 
-__all__ = ["BindingTable", "BoundTable"]
-
 
 class BoundTable(NamedTuple):
     """The contents of a table at one moment: a recorded dispatch runs on them."""

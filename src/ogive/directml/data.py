@@ -12,27 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = [
-    "DATA_TYPES",
-    "DECISIONS",
-    "FEATURE_LEVELS",
-    "FUSABLE",
-    "OPERATOR_TYPES",
-    "STRUCTS",
-    "DataTypeFacts",
-    "Fusable",
-    "Member",
-    "OpenQuestion",
-    "OperatorFacts",
-    "TensorSupport",
-    "alias_names",
-    "facts",
-    "function_name",
-    "function_names",
-    "out_of_scope",
-    "python_names",
-]
-
 _FOLDER = Path(__file__).parent / "data"
 _OPERATOR = "DML_OPERATOR_"
 

@@ -31,8 +31,6 @@ from ogive.graph.expression import Expression, Format, constant, lift, node
 from ogive.operators.operator import Operator
 from ogive.operators.signature import ANY, Parameter, Signature
 
-__all__ = ["Computation", "ElementwiseDesc", "RowWiseDesc", "Whole", "computation", "find", "kind_of"]
-
 #: Operators that take elements as bits, whatever their type.
 ON_BITS = ("ELEMENT_WISE_BIT_",)
 

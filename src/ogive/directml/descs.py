@@ -18,8 +18,6 @@ from ogive.directml.results import refuse
 from ogive.directml.structure import CONVERTERS, REQUIRED, Structure, StructureMember, structures
 from ogive.errors import described
 
-__all__ = ["DML_OPERATOR_DESC", "OperatorDesc", "desc_class", "in_place_rule"]
-
 
 class OperatorDesc(Structure):
     """The base of the descs of all operators."""

@@ -40,15 +40,6 @@ from ogive.directml.structure import CONVERTERS, Structure, StructureMember, sho
 from ogive.directml.support import validate
 from ogive.errors import ArgumentError, described, message
 
-__all__ = [
-    "DML_FEATURE_DATA_FEATURE_LEVELS",
-    "DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT",
-    "DML_FEATURE_QUERY_FEATURE_LEVELS",
-    "DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT",
-    "Device",
-    "answer",
-]
-
 
 class DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT(Structure):
     """Can the device use a data type in tensors at all? Source: the structure of this name (DirectML 1.0)."""

@@ -12,28 +12,6 @@ from typing import Any
 
 from ogive.directml.data import DATA_TYPES, FEATURE_LEVELS, OPERATOR_TYPES
 
-__all__ = [
-    "CONSTANTS",
-    "DML_BINDING_TYPE",
-    "DML_CREATE_DEVICE_FLAGS",
-    "DML_EXECUTION_FLAGS",
-    "DML_FEATURE",
-    "DML_FEATURE_LEVEL",
-    "DML_GRAPH_EDGE_TYPE",
-    "DML_GRAPH_NODE_TYPE",
-    "DML_IS_INFINITY_MODE",
-    "DML_OPERATOR_TYPE",
-    "DML_PADDING_MODE",
-    "DML_ROUNDING_MODE",
-    "DML_TENSOR_DATA_TYPE",
-    "DML_TENSOR_FLAGS",
-    "DML_TENSOR_TYPE",
-    "ENUMERATIONS",
-    "level_name",
-    "members",
-    "short_name",
-]
-
 
 class _Enumeration(enum.IntEnum):
     def __repr__(self) -> str:

@@ -19,18 +19,6 @@ from ogive.directml.results import refuse
 from ogive.directml.structure import CONVERTERS, Structure, StructureMember, arrays, structures
 from ogive.errors import described
 
-__all__ = [
-    "DML_CONSTANT_DATA_GRAPH_NODE_DESC",
-    "DML_GRAPH_DESC",
-    "DML_GRAPH_EDGE_DESC",
-    "DML_GRAPH_NODE_DESC",
-    "DML_INPUT_GRAPH_EDGE_DESC",
-    "DML_INTERMEDIATE_GRAPH_EDGE_DESC",
-    "DML_OPERATOR_GRAPH_NODE_DESC",
-    "DML_OUTPUT_GRAPH_EDGE_DESC",
-    "compile_graph",
-]
-
 _FIRST_LEVEL = FEATURE_LEVELS["2_1"]
 _FIRST_LEVEL_WITH_CONSTANTS = FEATURE_LEVELS["6_2"]
 

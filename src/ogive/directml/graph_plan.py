@@ -28,8 +28,6 @@ from ogive.engine.plan import Call, Output, ViewLayout
 from ogive.engine.row_fusion import RowFusionGroup, fused_rows
 from ogive.engine.schedule import Allocator, Array, Schedule, Task, schedule
 
-__all__ = ["KernelNode", "NodeOperand", "Plan", "device_plan", "flat", "input_name", "make_plan", "native_plan"]
-
 _ALIGNMENT = CONSTANTS["DML_TEMPORARY_BUFFER_ALIGNMENT"]
 
 

@@ -45,17 +45,6 @@ from ogive.engine import plan as calls
 from ogive.errors import DeviceError, UnsupportedError, described
 from ogive.operators.pickling import plain_bytes
 
-__all__ = [
-    "CompiledOperator",
-    "Dispatchable",
-    "Operator",
-    "OperatorInitializer",
-    "accepted_operator",
-    "compile_operator",
-    "resource_region",
-    "single_node",
-]
-
 
 class Operator(DeviceChild):
     """IDMLOperator: a desc that a device has accepted."""

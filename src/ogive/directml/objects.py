@@ -11,8 +11,6 @@ from ogive.devices.device_plan import Device as Adapter
 from ogive.directml.results import HRESULT, DMLError, refuse
 from ogive.errors import described
 
-__all__ = ["DeviceChild", "Object", "Parent"]
-
 
 class Object:
     """IDMLObject: a name for messages, and data of the caller's under GUIDs."""

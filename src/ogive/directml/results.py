@@ -7,8 +7,6 @@ from typing import NoReturn
 
 from ogive.errors import OgiveError, message
 
-__all__ = ["HRESULT", "DMLError", "refuse"]
-
 
 class HRESULT(enum.IntEnum):
     """The results of DirectML's methods that occur here, by their names in the Windows headers."""

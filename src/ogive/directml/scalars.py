@@ -12,8 +12,6 @@ from ogive.directml.enumerations import DML_TENSOR_DATA_TYPE, short_name
 from ogive.directml.results import refuse
 from ogive.directml.structure import CONVERTERS, Structure, StructureMember, structures
 
-__all__ = ["DML_SCALAR_UNION", "DML_SCALE_BIAS", "DML_SIZE_2D"]
-
 
 class DML_SCALE_BIAS(Structure):
     """A scale and a bias of the input, before the function: ``x * Scale + Bias``.

@@ -21,18 +21,6 @@ from ogive.directml.enumerations import ENUMERATIONS, members
 from ogive.directml.results import refuse
 from ogive.errors import described, suggestion
 
-__all__ = [
-    "CONVERTERS",
-    "REQUIRED",
-    "Converter",
-    "Structure",
-    "StructureMember",
-    "arrays",
-    "items",
-    "short",
-    "structures",
-]
-
 REQUIRED: Any = inspect.Parameter.empty
 
 _S = TypeVar("_S", bound="Structure")

@@ -19,8 +19,6 @@ from ogive.directml.results import refuse
 from ogive.directml.structure import short
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, overlaps_itself
 
-__all__ = ["identical", "is_rowwise", "reduced_axes", "rules", "validate"]
-
 Rule = Callable[[OperatorDesc, int], None]
 
 #: Members for which an infinity means something: no bound on that side.

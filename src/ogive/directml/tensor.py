@@ -19,17 +19,6 @@ from ogive.directml.enumerations import CONSTANTS, DML_TENSOR_DATA_TYPE, DML_TEN
 from ogive.directml.results import refuse
 from ogive.directml.structure import CONVERTERS, Structure, StructureMember, short, structures
 
-__all__ = [
-    "DML_BUFFER_TENSOR_DESC",
-    "DML_TENSOR_DESC",
-    "DMLCalcBufferTensorSize",
-    "Layout",
-    "View",
-    "element_type",
-    "overlaps_itself",
-    "view",
-]
-
 _MOST_DIMENSIONS = CONSTANTS["DML_TENSOR_DIMENSION_COUNT_MAX1"]
 _MOST_ELEMENTS = 2**32 - 1
 _LARGEST_SIZE = 2**64 - 1

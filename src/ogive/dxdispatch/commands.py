@@ -17,8 +17,6 @@ from ogive.common.documents.place import DocumentPlace
 from ogive.common.drafts import Draft
 from ogive.dxdispatch.resources import NUMPY, Bindings, Resource, opened, read_bindings, refuse_image, resource_named
 
-__all__ = ["Command", "ModelDispatchable", "Write", "WriteFile", "read_command"]
-
 Write = Callable[[str], object]
 """Takes pieces of text, line ends included."""
 

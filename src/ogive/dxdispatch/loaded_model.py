@@ -16,8 +16,6 @@ from ogive.dxdispatch.operator_dispatchable import OperatorDispatchable
 from ogive.dxdispatch.resources import MemoryBudget, Resource, read_resource
 from ogive.errors import ParameterError, UnsupportedError, message
 
-__all__ = ["ROOT_MEMBERS", "Model", "load", "type_of"]
-
 #: The members of a model; an editor's schema may stand beside them.
 ROOT_MEMBERS = ("resources", "dispatchables", "commands")
 

@@ -24,8 +24,6 @@ from ogive.directml.enumerations import ENUMERATIONS
 from ogive.dxdispatch.resources import UNKNOWN, data_type, scalar
 from ogive.errors import UnsupportedError
 
-__all__ = ["flags", "operator_desc", "placed"]
-
 _UINT = (1 << 32) - 1
 _OPERATOR = "DML_OPERATOR_"
 _TYPE_NAMES = ("Type", "type")

@@ -13,8 +13,6 @@ from ogive.common.documents.place import DocumentPlace
 from ogive.dxdispatch.resources import Bindings, BindingSource, MemoryBudget, input_file, name_of, single_source
 from ogive.errors import OgiveError, UnsupportedError
 
-__all__ = ["OnnxDispatchable", "onnx_file"]
-
 _DENOTATIONS = "freeDimensionDenotationOverrides"
 _MEMBERS = (
     "type",

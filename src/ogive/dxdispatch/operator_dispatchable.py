@@ -27,8 +27,6 @@ from ogive.directml.descs import OperatorDesc
 from ogive.dxdispatch.model_descs import flags, operator_desc, placed
 from ogive.dxdispatch.resources import Bindings, BindingSource, MemoryBudget, Resource, read_bindings, single_source
 
-__all__ = ["MEMBERS", "OperatorDispatchable", "is_graph"]
-
 #: The keys beside the members of the desc.
 MEMBERS = ("dmlCompileType", "executionFlags", "bindings")
 

@@ -21,25 +21,6 @@ from ogive.directml.data import DATA_TYPES
 from ogive.errors import ModelError, ParameterError, UnsupportedError, message
 from ogive.runtime.free_memory import available_memory
 
-__all__ = [
-    "NUMPY",
-    "UNKNOWN",
-    "BindingSource",
-    "Bindings",
-    "MemoryBudget",
-    "Resource",
-    "data_type",
-    "input_file",
-    "name_of",
-    "opened",
-    "read_bindings",
-    "read_resource",
-    "refuse_image",
-    "resource_named",
-    "scalar",
-    "single_source",
-]
-
 # ---- data types: DirectML's, by its names, as NumPy has them
 
 UNKNOWN = "UNKNOWN"

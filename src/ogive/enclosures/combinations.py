@@ -19,8 +19,6 @@ from typing import Any, NamedTuple
 from ogive.errors import needed
 from ogive.graph import operations as ops
 
-__all__ = ["Quotient", "ball", "exact_root", "flint", "fraction", "sign", "size", "written"]
-
 #: The most terms of a sum, the most operations between a number and its factors, and the largest power that is multiplied out.
 _MOST_TERMS, _MOST_STEPS, _MOST_FACTORS = 40, 30, 4
 

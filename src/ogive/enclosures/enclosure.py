@@ -32,23 +32,6 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, Operation, walk
 from ogive.graph.limits import with_limits
 
-__all__ = [
-    "BITS",
-    "Beside",
-    "Undecided",
-    "Value",
-    "ball_of",
-    "decided",
-    "evaluated",
-    "exact_value",
-    "nearest",
-    "of_ball",
-    "of_number",
-    "right_result",
-    "rounded",
-    "to_decimal",
-]
-
 #: An element that is undecided at this precision is taken as exact, where no number on the way is vast.
 BITS = 4096
 _FIRST_BITS = 128

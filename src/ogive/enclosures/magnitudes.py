@@ -23,8 +23,6 @@ from ogive.graph import plane_slopes
 from ogive.graph.expression import Expression, Format, walk
 from ogive.graph.limits import with_limits
 
-__all__ = ["by_magnitude"]
-
 #: An array of NumPy, whose operators have no precise types.
 Array = Any
 

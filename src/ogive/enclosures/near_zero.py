@@ -28,8 +28,6 @@ from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, Operation, Term, constant, node, walk
 
-__all__ = ["LIMITS", "Leading", "leading_beside_factors", "leading_of"]
-
 #: The magnitudes of the input up to which a series is looked for, the largest first: formulas may have branches between them.
 LIMITS = (2.0**-12, 2.0**-16, 2.0**-20, 2.0**-40, 2.0**-64, 2.0**-100)
 

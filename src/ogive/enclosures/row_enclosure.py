@@ -19,8 +19,6 @@ from ogive.graph.elementary_functions import LARGER, SMALLER
 from ogive.graph.expression import REDUCTIONS, Expression, Operation, walk
 from ogive.graph.limits import with_limits
 
-__all__ = ["Common", "Rows", "exact_row", "right_row", "right_rows", "right_total"]
-
 
 def right_row(
     root: Expression, row: Sequence[float], parameters: Mapping[str, float], kind: ElementType

@@ -27,23 +27,6 @@ if TYPE_CHECKING:
 from ogive.common.dtypes import BOOLEAN
 from ogive.formula import equal, where
 
-__all__ = [
-    "Compilable",
-    "Computation",
-    "Element",
-    "Formula",
-    "Fused",
-    "cast",
-    "formula_of",
-    "kernel_of",
-    "leaves",
-    "make_ufunc",
-    "only_step",
-    "programs",
-    "under",
-]
-
-
 C = TypeVar("C", bound="Compilable")
 
 

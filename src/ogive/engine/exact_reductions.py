@@ -23,8 +23,6 @@ from ogive.common.dtypes import ElementType, element_type_of
 from ogive.engine.prefixes import GATHERED, NEUTRAL, of_prefixes, of_rows
 from ogive.graph import operations as ops
 
-__all__ = ["exact_methods"]
-
 #: By the operation of a formula of two operands, and by the names of operators of the catalogue: the engine's reduction.
 OF_OPERATIONS = {ops.ADD: "sum", ops.MULTIPLY: "product"}
 OF_NAMES = {"logaddexp": "log_sum_exp", "hypot": "l2"}

@@ -20,8 +20,6 @@ from ogive.engine.plan import Call, Output, Plan, ViewLayout, make_plan
 from ogive.engine.row_fusion import RowFusionGroup, fused_rows, packed_strides
 from ogive.engine.rows import RowFormula
 
-__all__ = ["ArrayFunction", "GraphDescription", "grouped", "plan_graph"]
-
 Shape = tuple[int, ...]
 
 

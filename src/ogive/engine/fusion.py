@@ -30,8 +30,6 @@ from ogive.engine.fusion_groups import Vertex, fusion_groups, narrow_enough
 from ogive.engine.graph import ArrayValue, Constants, Graph, GraphNode
 from ogive.engine.rows import RowFormula
 
-__all__ = ["FusionGroup", "fused", "group_of"]
-
 #: A computation, and the numbers of its operands.
 Step = tuple[Computation | RowFormula, tuple[int, ...]]
 

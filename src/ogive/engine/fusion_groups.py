@@ -11,8 +11,6 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["LARGEST_KERNEL", "MOST_OPERANDS", "Vertex", "fusion_groups", "narrow_enough"]
-
 #: Instructions of one kernel: enough for 200 nodes of the plain kind in one pass over memory. A kernel of this size
 #: computes for so long that another pass does not matter, and compiling takes about 25 us for each of them.
 LARGEST_KERNEL = 2048

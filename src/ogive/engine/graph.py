@@ -15,8 +15,6 @@ from ogive.common.forking import cached_property
 from ogive.engine.computation import Computation, Element
 from ogive.engine.rows import RowFormula
 
-__all__ = ["NO_CONSTANTS", "ArrayValue", "Constants", "Graph", "GraphNode"]
-
 
 class ArrayValue(NamedTuple):
     """Elements that a node reads or makes: an array, seen in one way.

@@ -22,8 +22,6 @@ from ogive.engine.rows import RowWords
 from ogive.engine.running import rounded_to, two_product, two_sum
 from ogive.graph.expression import Term
 
-__all__ = ["Losses", "cross_entropy", "negative_log_likelihood"]
-
 #: So many logits are looked at at a time: their float64 numbers stay in the caches.
 BLOCK = 1 << 16
 

@@ -10,8 +10,6 @@ import numpy as np
 from ogive.common.conversion import converted
 from ogive.common.dtypes import ElementType
 
-__all__ = ["GATHERED", "NEUTRAL", "of_places", "of_prefixes", "of_rows"]
-
 #: By reduction: the element that changes no result.
 NEUTRAL = {"sum": -0.0, "product": 1.0, "log_sum_exp": -math.inf, "l2": 0.0}
 

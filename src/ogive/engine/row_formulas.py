@@ -18,8 +18,6 @@ from ogive.engine.rows import RowFormula
 from ogive.graph import operations as ops
 from ogive.graph.expression import Format, Term, formula_node, node
 
-__all__ = ["REDUCTIONS", "reduction"]
-
 
 def _mean(x: Term) -> Term:
     return f.row_sum(x) / formula_node(ops.ROW_COUNT, x)

@@ -20,8 +20,6 @@ from ogive.engine.fusion_groups import Vertex, fusion_groups, narrow_enough
 from ogive.engine.graph import ArrayValue, Graph, GraphNode
 from ogive.engine.rows import RowFormula, RowFused, fits_a_kernel
 
-__all__ = ["RowFusionGroup", "fused_rows", "packed_strides"]
-
 Shape = tuple[int, ...]
 
 

@@ -19,8 +19,6 @@ from ogive.graph.expression import REDUCTIONS, REPEATED, Expression, python, wal
 if TYPE_CHECKING:
     from ogive.lowering.program import Program
 
-__all__ = ["RowFormula", "RowFused", "RowWords", "fits_a_kernel", "rows_under"]
-
 #: The room of a kernel (runtime/native/native.h): reductions, stages that reduce, open parameters, operands. Some
 #: operands are left for rows that are kept between stages.
 MOST_REDUCTIONS, MOST_STAGES, MOST_PARAMETERS, MOST_OPERANDS = 16, 7, 16, 32

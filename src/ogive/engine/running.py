@@ -21,8 +21,6 @@ from ogive.common.conversion import to_odd
 from ogive.common.dtypes import ElementType, element_type, element_type_of
 from ogive.engine.computation import cast, make_ufunc
 
-__all__ = ["rounded_to", "running_product", "running_sum", "two_product", "two_sum"]
-
 
 def running_sum(data: np.ndarray, axis: int, *, exclusive: bool, reverse: bool) -> np.ndarray:
     """The sum of the elements up to each place: ``exclusive`` without its own, ``reverse`` from the end."""

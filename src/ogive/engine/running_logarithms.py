@@ -25,8 +25,6 @@ from ogive.graph.elementary_functions import EXP, LOG, LOG1P
 from ogive.graph.expression import Format, node
 from ogive.graph.operations import Operation
 
-__all__ = ["running_log_sum_exp", "running_log_sum_exp_gradient"]
-
 #: An exponential is wrong by its own rounding and by that of its distance, which counts as often as the distance says. A sum of
 #: them and a quotient lose three roundings more, and of n terms n**2 times 2**-106.
 ROUNDING, ROUNDINGS, SHARE_OF_TERMS = 2.0**-53, 8.0, 2.0**-104

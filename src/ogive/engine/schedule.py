@@ -18,18 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = [
-    "ALIGNMENT",
-    "Allocator",
-    "Array",
-    "BatchWorkspace",
-    "Schedule",
-    "Task",
-    "Temporary",
-    "Workspace",
-    "schedule",
-]
-
 #: A workspace begins at a multiple of this: a line of the cache, and the widest register.
 ALIGNMENT = 64
 

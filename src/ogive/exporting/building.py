@@ -14,8 +14,6 @@ from typing import NamedTuple
 
 from ogive.errors import CompileError, ParameterError, message
 
-__all__ = ["FORMS", "HERE", "OPTIONS", "SMALL", "Sizes", "built", "compiled", "compilers", "measured"]
-
 #: The forms of compiled code, and the options of a compiler for each.
 FORMS = {"object": ("-c",), "assembly": ("-S",), "static": ("-c",), "shared": ("-shared",)}
 

@@ -26,9 +26,6 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, walk
 from ogive.lowering.program import Program
 
-__all__ = ["COMMON", "ROW_FIELDS", "common_files", "source_text"]
-
-
 #: So many elements are computed between two looks at the marks: 0.5 to 4 KiB of buffers an operand.
 CHUNK = 512
 

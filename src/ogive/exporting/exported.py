@@ -19,9 +19,6 @@ from ogive.operators.operator import bound_of
 if TYPE_CHECKING:
     from ogive.exporting.tables import Table
 
-__all__ = ["FORMS", "Exported", "export", "source_of"]
-
-
 _ELEMENTS = """\
  * Elements begin to end - 1 are computed, each from the operands' elements of its position. `_strided` takes beside each
  * operand the distance from an element to the next, in bytes: 0, or less than 0, is allowed for what is read."""

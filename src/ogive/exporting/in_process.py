@@ -18,8 +18,6 @@ from ogive.engine.computation import kernel_of
 from ogive.exporting.exported import source_of
 from ogive.exporting.interface import Interface
 
-__all__ = ["address"]
-
 #: The functions that were asked for; they stay as long as the process, because nobody says when C is done with them.
 _kept: dict[str, tuple[_native.Code, _native.Kernel]] = {}
 _lock = forking.lock()

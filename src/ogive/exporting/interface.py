@@ -9,8 +9,6 @@ from ogive.common.dtypes import ElementType
 from ogive.common.forking import cached_property
 from ogive.lowering.program import Program
 
-__all__ = ["C_TYPES", "Interface", "Operand"]
-
 #: float16 and bfloat16 are handed over as their bits: C has no name for them that all compilers know.
 C_TYPES = {
     "float32": "float",

@@ -22,8 +22,6 @@ from ogive.exporting.c_source import COMMON, ROW_FIELDS
 from ogive.exporting.interface import Interface
 from ogive.exporting.sources import ExportSource
 
-__all__ = ["linked_objects", "linked_text", "linked_thunks"]
-
 #: The lanes that a stage leaves in the record until all rows are through (runtime/native/native.h): numbers of a reduction,
 #: and reductions of a stage.
 LANES_ASIDE, MOST_OF_A_STAGE = 24, 16

@@ -15,8 +15,6 @@ from ogive.onnx.model import Model
 from ogive.onnx.outline import outline
 from ogive.onnx.tracing import trace
 
-__all__ = ["source_of_model"]
-
 
 def source_of_model(model: Model, name: str | None) -> ExportSource:
     """The function of a model: inputs, then outputs; numbers of its nodes are constants."""

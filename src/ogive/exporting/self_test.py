@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from ogive.exporting.interface import C_TYPES, Operand
 from ogive.exporting.sources import ELEMENTS, FORMATS, ROWS, ExportSource
 
-__all__ = ["self_test_text"]
-
 _START = """\
 /* Self-test of %(name)s: 0 if all results have the digests of the header. Made by Ogive (ogive.export). */
 #include "%(name)s.h"

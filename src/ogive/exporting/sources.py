@@ -21,17 +21,6 @@ from ogive.exporting.interface import Interface, Operand, identifiers
 from ogive.operators.operator import Operator
 from ogive.operators.signature import Signature
 
-__all__ = [
-    "ELEMENTS",
-    "ROWS",
-    "CalledOperator",
-    "ExportSource",
-    "elements",
-    "fnv",
-    "source_of_operator",
-    "with_choices",
-]
-
 #: Elements of an element-wise function: not a multiple of any block.
 ELEMENTS = 4099
 

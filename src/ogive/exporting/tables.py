@@ -24,8 +24,6 @@ from ogive.golden.quantised import QUANTISED, checked, of_quantised
 from ogive.golden.specification import Specification, of_operator
 from ogive.operators.operator import Operator, bound_of
 
-__all__ = ["TABLE_TYPES", "Table", "table_files", "table_header", "table_of"]
-
 #: The element types that a table may have.
 TABLE_TYPES = (*QUANTISED, *FLOATS_OF_8_BITS, "bfloat16", "float16")
 

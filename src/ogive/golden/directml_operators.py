@@ -23,8 +23,6 @@ from ogive.golden.onnx_operators import kernel_of, steps_of
 from ogive.golden.specification import FLOAT32_PARAMETERS, Call, Specification, WholeSpecification
 from ogive.operators.signature import Signature
 
-__all__ = ["DirectMLOperator", "all_of_directml", "desc_of", "of_directml"]
-
 #: Values of members that have no default.
 NUMBERS = {"Min": -1.0, "Max": 2.5, "Exponent": 2.0, "Alpha": 0.75, "Beta": 0.25, "Gamma": 1.25}
 SCALARS = {"Min": 1, "Max": 100, "Value": 7, "ValueStart": 3, "ValueDelta": 2}

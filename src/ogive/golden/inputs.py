@@ -20,8 +20,6 @@ from ogive.laboratory.accuracy.running_bound import enclosed
 from ogive.laboratory.accuracy.ulp import units_in_one
 from ogive.laboratory.reference import evaluate
 
-__all__ = ["SAMPLES", "Chosen", "choose", "every", "flips", "from_ranks", "ranks", "special_values", "truths"]
-
 #: Random inputs of all magnitudes, and how many are searched for results near a tie.
 SAMPLES, SEARCHED, HARDEST = 1024, 1 << 16, 256
 

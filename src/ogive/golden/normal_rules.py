@@ -18,8 +18,6 @@ from ogive.golden.specification import Call
 from ogive.golden.whole_rules import rounded_to
 from ogive.onnx.data_types import DATA_TYPES, DataType
 
-__all__ = ["NORMAL_ATTRIBUTES", "NORMAL_RULES", "TRAINING_RULES"]
-
 #: Bits of a root that is no fraction: more than the cancellation of any sum with a bias costs.
 ROOT_BITS = 2400
 

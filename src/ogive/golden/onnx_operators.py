@@ -20,8 +20,6 @@ from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import ArrangedRows, ElementwiseNode
 from ogive.onnx.node_support import Support, supported
 
-__all__ = ["OnnxOperator", "all_of_onnx", "kernel_of", "of_onnx", "steps_of"]
-
 
 class OnnxOperator(NamedTuple):
     """One version of an operator, with a type for each of the schema's type parameters, such as T."""

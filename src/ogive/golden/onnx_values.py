@@ -17,8 +17,6 @@ from ogive.golden.requests import drawn
 from ogive.golden.specification import Call
 from ogive.onnx.data_types import DATA_TYPES, DataType
 
-__all__ = ["container_calls", "element_of", "name_of_type", "proto_of_value", "tensor_of", "type_of"]
-
 _SEQUENCE, _OPTIONAL = "seq(", "optional("
 
 

@@ -19,8 +19,6 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Term, walk
 from ogive.operators.operator import Operator
 
-__all__ = ["QUANTISED", "Quantisation", "of_quantised"]
-
 #: The element types that numbers are quantised to.
 QUANTISED = ("int8", "uint8")
 

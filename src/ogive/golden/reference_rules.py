@@ -15,8 +15,6 @@ import numpy as np
 from ogive.golden.requests import Request, drawn, every_value
 from ogive.golden.specification import Call
 
-__all__ = ["REFERENCE_ATTRIBUTES", "REFERENCE_RULES"]
-
 #: Operator -> its calls: a name, and the inputs, of which a version takes as many as it has. A tuple is the shape of
 #: elements that are drawn; a list or number has the elements. A version with calls of its own stands by itself.
 CALLS: dict[str, dict[str, tuple[Any, ...]]] = {

@@ -11,8 +11,6 @@ import numpy as np
 
 from ogive.onnx.data_types import DataType
 
-__all__ = ["Request", "array_of", "drawn", "every_value"]
-
 
 @dataclass(frozen=True, eq=False)
 class Request:

@@ -32,18 +32,6 @@ from ogive.operators.operator import Operator
 from ogive.operators.row_operator import RowOperator
 from ogive.operators.signature import Signature
 
-__all__ = [
-    "Call",
-    "Expected",
-    "FormulaStep",
-    "Specification",
-    "WholeSpecification",
-    "bits_of",
-    "find_operator",
-    "of_operator",
-    "python_value",
-]
-
 #: An exact value in long format may be wrong by this much of a unit in the last place.
 ACCURATE = 2.0**-9
 

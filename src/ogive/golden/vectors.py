@@ -17,8 +17,6 @@ from ogive.golden.inputs import Chosen, choose, special_values
 from ogive.golden.specification import Specification, WholeSpecification, find_operator, of_operator
 from ogive.operators.operator import Operator
 
-__all__ = ["RULER", "Case", "Vectors", "arrays_in", "make", "regimes", "vectors"]
-
 #: How results were decided, for manifests.
 RULER = (
     "correctly rounded: to nearest, of two equally near numbers the even one; integers cut off towards zero and "

@@ -25,8 +25,6 @@ from ogive.golden.whole_rules import ATTRIBUTES, RULES
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES
 
-__all__ = ["NORMALISATIONS", "SmallType", "model_of_whole", "of_whole"]
-
 #: Normalisations of rows, whose scales and biases lie as the standard has them.
 NORMALISATIONS = frozenset(NORMAL_RULES)
 

@@ -22,8 +22,6 @@ from ogive.golden.requests import Request, array_of, drawn, every_value
 from ogive.golden.specification import Call
 from ogive.onnx.data_types import DataType
 
-__all__ = ["ATTRIBUTES", "RULES", "rounded_to"]
-
 # ---- numbers
 
 

@@ -14,8 +14,6 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, Term, as_number, constant, lift, node, of_rows, tracing, walk
 from ogive.operators.operator import Operator
 
-__all__ = ["derivatives", "gradients", "leaves", "row_gradients"]
-
 
 def leaves(operator: Operator) -> dict[str, Expression]:
     """The leaves that stand for the tensors and the open parameters in an operator's formula."""

@@ -27,8 +27,6 @@ from ogive.operators.operator import Operator, check_is_operator
 from ogive.operators.running_functions import RunningFunction
 from ogive.operators.signature import Signature
 
-__all__ = ["grad", "recognised", "value_and_grad", "vjp"]
-
 #: Operators whose derivatives are registered, and are looked for in formulas.
 NAMES = (
     *(

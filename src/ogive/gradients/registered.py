@@ -34,8 +34,6 @@ from ogive.graph.expression import Term
 from ogive.graph.limits import at_infinities, is_infinite
 from ogive.operators.operator import Operator
 
-__all__ = ["ROW_RULES", "RULES", "Rule", "is_of_catalogue", "of_largest", "register", "rules_of"]
-
 Rule = Callable[..., Any]
 
 #: Gradients of such magnitudes are taken as they are.

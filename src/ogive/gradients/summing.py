@@ -29,9 +29,6 @@ from ogive.operators.operator import Operator
 from ogive.operators.row_operator import LabelledReduction, RowOperator
 from ogive.operators.signature import Signature
 
-__all__ = ["Gradients", "ReductionGradients", "RowGradients"]
-
-
 #: Types that are no container of another library.
 PLAIN = frozenset({np.ndarray, int, float, bool, np.float64, np.float32, np.float16})
 

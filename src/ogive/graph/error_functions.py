@@ -11,20 +11,6 @@ import numpy as np
 
 from ogive.errors import needed
 
-__all__ = [
-    "compiled_error_function",
-    "context",
-    "erfc_of_ball",
-    "erfinv_on_array",
-    "exact",
-    "exact_erfinv",
-    "exact_log_ndtr",
-    "log_ndtr_on_array",
-    "normal_tail_on_array",
-    "on_array",
-    "to_long_double",
-]
-
 
 @cache
 def context(bits: int = 300) -> Any:

@@ -7,8 +7,6 @@ import enum
 from ogive.common.dtypes import FLOAT_FORMATS
 from ogive.common.forking import cached_property
 
-__all__ = ["STORAGE", "Format"]
-
 
 class Format(enum.Enum):
     """The kind of a node's value. The first two belong to formulas, the others are machine formats."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-__all__ = ["BITS", "LOG_2", "LOG_10", "PI"]
-
 #: The bits behind the point.
 BITS = 4352
 

@@ -20,8 +20,6 @@ from ogive.common.dtypes import ELEMENT_TYPES, FLOAT_FORMATS, ElementType
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, Term, constant, lift, node, rewritten, walk
 
-__all__ = ["at_infinities", "given", "is_infinite", "overflow_of", "stored_in", "with_limits"]
-
 
 def is_infinite(x: Term) -> Term:
     """Whether a number is an infinity by its formula, and not merely larger than the element type has room for."""

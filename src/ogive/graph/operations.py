@@ -23,8 +23,6 @@ from ogive.graph.formats import Format
 if TYPE_CHECKING:
     from dataclasses import KW_ONLY
 
-__all__ = ["OPERATIONS", "Fact", "Operation", "Sides", "elementary", "is_exact", "named"]
-
 #: Whether a node of this kind is well-formed. (Nodes import this file, so that their type has no name here.)
 Rule = Callable[[Any], bool]
 

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-__all__ = ["ORDERS", "Form", "enclosure", "exactly", "of_order"]
-
 #: How many times by a and by b.
 ORDERS = tuple((i, total - i) for total in (1, 2, 3) for i in range(total, -1, -1))
 

@@ -14,8 +14,6 @@ from ogive.graph.formats import Format
 from ogive.graph.operations import Operation
 from ogive.graph.walking import walk
 
-__all__ = ["formula"]
-
 
 class ShownNode(Hashable, Protocol):
     """A node of a graph. Nodes import this file for their ``repr``."""

@@ -12,8 +12,6 @@ from typing import Any
 
 from ogive.graph.error_functions import erfc_of_ball, exact
 
-__all__ = ["CUBIC", "exactly", "of_ball"]
-
 #: The coefficient of gelu's approximation by tanh, as formulas have it; a multiple of it is exact.
 CUBIC = Fraction(0.044715)
 

@@ -7,8 +7,6 @@ from typing import Any, Protocol, TypeVar
 
 from ogive import _native
 
-__all__ = ["walk"]
-
 
 class _HasOperands(Hashable, Protocol):
     @property

@@ -30,8 +30,6 @@ from ogive.operators.operator import Operator, check_is_operator, named_like
 from ogive.operators.row_operator import RowOperator, RowReduction
 from ogive.operators.signature import Signature
 
-__all__ = ["function", "logcumsumexp", "rowwise"]
-
 
 @remembered(maxsize=4096)
 def rowwise(operator: Operator, signature: Signature, choices: Choices, values: tuple[float, ...]) -> Function:

@@ -18,9 +18,6 @@ from ogive.jax.operands import opened
 from ogive.operators.operator import Operator
 from ogive.operators.signature import Signature
 
-__all__ = ["Function", "differentiable", "elementwise", "has_derivative", "linear_call"]
-
-
 Function = Callable[..., tuple[jax.Array, ...]]
 Parts = Callable[[int, Any, tuple[jax.Array, ...], tuple[jax.Array, ...]], Iterable[jax.Array]]
 """(number of an operand, its tangent, operands, results) -> what it gives to the tangent of each result; or nothing."""

@@ -23,8 +23,6 @@ from ogive.common.keys import remembered
 from ogive.operators.operator import Operator
 from ogive.operators.signature import Signature
 
-__all__ = ["NEEDS_DEVICES", "call_kernel", "varying_alike"]
-
 #: The name by which programs call the handler.
 TARGET = "ogive_kernel"
 

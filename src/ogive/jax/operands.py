@@ -16,8 +16,6 @@ from ogive.errors import ArgumentError, DTypeError, described, message, shapes_a
 from ogive.operators.operator import Operator, advice_on
 from ogive.operators.signature import NUMPY_KEYWORDS, Signature
 
-__all__ = ["broadcast_shape", "check_names", "is_array", "opened", "typed"]
-
 
 def is_array(value: Any) -> bool:
     """Whether a parameter is an operand: an array of JAX, traced or not, or one of NumPy with dimensions."""

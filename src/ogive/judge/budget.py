@@ -15,8 +15,6 @@ from ogive.common.dtypes import ELEMENT_TYPES, FLOATS_OF_8_BITS
 from ogive.errors import ModelError, message, needed, suggestion
 from ogive.judge.judgement import ALLOWABLE, FATAL, POLICIES, Judgement
 
-__all__ = ["Budget", "Budgets", "load"]
-
 
 @dataclass(frozen=True)
 class Budget:

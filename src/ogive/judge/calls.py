@@ -20,8 +20,6 @@ from ogive.judge.evidence import Evidence, broken_policies, evidence_of, example
 from ogive.judge.judgement import Judgement
 from ogive.judge.subjects import Died, Fault, Subject, aligned
 
-__all__ = ["CallChecks", "described"]
-
 #: Lengths and offsets of calls.
 LENGTHS = (*range(1, 70), 127, 129, 1000, 1023)
 OFFSETS = (0, 1, 2, 4, 8)

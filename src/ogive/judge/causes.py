@@ -27,8 +27,6 @@ from ogive.judge.suspects import SUSPECTS, computed
 from ogive.laboratory.accuracy.ulp import units_in_one
 from ogive.laboratory.reference import evaluate
 
-__all__ = ["causes"]
-
 #: A candidate must explain this part of the wrong results, and be near this part of all results.
 SHARE, NEAR = 0.75, 0.9
 

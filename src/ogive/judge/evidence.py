@@ -14,19 +14,6 @@ from ogive.golden.specification import Expected, Specification, bits_of, python_
 from ogive.judge.judgement import Example
 from ogive.laboratory.accuracy.ulp import error_in_ulp, units_in_one
 
-__all__ = [
-    "Died",
-    "Evidence",
-    "Fault",
-    "Outcome",
-    "broken_policies",
-    "evidence_of",
-    "example_of",
-    "result_shape",
-    "steps_between",
-]
-
-
 #: The error of a wrong truth value, which no usual budget allows.
 WRONG_TRUTH = 2.0**24
 

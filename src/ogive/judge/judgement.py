@@ -5,20 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = [
-    "ALLOWABLE",
-    "BINS",
-    "FATAL",
-    "POLICIES",
-    "SCHEMA_VERSION",
-    "Calls",
-    "Cause",
-    "Dependence",
-    "Example",
-    "Judgement",
-    "Policy",
-]
-
 #: The version of the JSON that `Judgement.as_dict` gives; data/judgement.schema.json describes it.
 SCHEMA_VERSION = 1
 

@@ -25,8 +25,6 @@ from ogive.judge.subjects import Died, Fault, Subject, aligned
 from ogive.laboratory.accuracy.measure import in_order, patterns
 from ogive.laboratory.accuracy.ulp import error_in_ulp
 
-__all__ = ["judge"]
-
 #: Evenly spread inputs of types with more than 16 bits.
 SPREAD = 1 << 17
 

@@ -31,8 +31,6 @@ from ogive.errors import ArgumentError, message, suggestion
 from ogive.golden.specification import Specification
 from ogive.judge.evidence import Died, Fault, Outcome, result_shape
 
-__all__ = ["DEFAULT_SIGNATURE", "LibraryFunction", "functions_of"]
-
 #: The properties of a function of a shared library, unless the caller says otherwise.
 DEFAULT_SIGNATURE = "void f(const T *x, T *y, size_t n)"
 

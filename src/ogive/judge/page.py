@@ -11,8 +11,6 @@ from typing import Any
 from ogive.errors import naming
 from ogive.judge.judgement import POLICIES, Example, Judgement
 
-__all__ = ["page", "write_html"]
-
 _STYLE = """
 :root { color-scheme: light dark; --back: #fbfbf9; --card: #ffffff; --text: #1c2024; --soft: #5c6670; --line: #d9dde1;
   --blue: #1f6feb; --red: #c62b2b; --green: #1a7f4b; --grid: #e8ebee; }

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["assert_conforms"]
-
 
 @pytest.fixture(scope="session")
 def assert_conforms() -> Callable[..., Any]:

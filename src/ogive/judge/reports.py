@@ -21,8 +21,6 @@ from ogive.golden.specification import Specification, of_operator
 from ogive.judge.judgement import SCHEMA_VERSION, Judgement
 from ogive.judge.subjects import Subject
 
-__all__ = ["SCHEMA", "as_json", "of_results", "write_json", "write_junit"]
-
 #: The schema of the JSON.
 SCHEMA = Path(__file__).parent / "data" / "judgement.schema.json"
 

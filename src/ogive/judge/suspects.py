@@ -13,8 +13,6 @@ import numpy as np
 
 from ogive.graph.error_functions import compiled_error_function
 
-__all__ = ["SUSPECTS", "Suspect", "computed"]
-
 
 class Tools:
     """Functions of NumPy, with numbers of the working type."""

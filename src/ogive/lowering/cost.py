@@ -12,8 +12,6 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import OPERATIONS, Expression, Format, eager_operands, is_extreme, varying, walk
 from ogive.lowering.program import Program
 
-__all__ = ["LONGEST_TABLE", "cost", "is_worth_it", "usual_cost", "with_undecided"]
-
 #: Instructions that take longer than a multiplication, or not as long. A conversion between float32 and float64 also
 #: takes a register apart, or joins two.
 COSTS = {operation: operation.cost for operation in OPERATIONS.values() if operation.in_programs is not None}

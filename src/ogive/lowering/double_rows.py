@@ -28,8 +28,6 @@ from ogive.lowering.row_numbers import LENGTH, within_row
 from ogive.lowering.tested_doubles import OnceRounded, beside_zero
 from ogive.lowering.tested_rows import ROOM, ROOM_OF_ROUGH, TestedRows, sums_of
 
-__all__ = ["DoubleRows", "without_factors"]
-
 #: Operations whose results keep powers of two as their operands do.
 PRODUCTS = frozenset({ops.NEGATE, ops.MULTIPLY, ops.DIVIDE})
 

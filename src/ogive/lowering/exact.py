@@ -36,16 +36,6 @@ from ogive.lowering.tested_doubles import TestedDoubles
 if TYPE_CHECKING:
     from ogive.enclosures.near_zero import Leading
 
-__all__ = [
-    "computes_in",
-    "decider",
-    "is_of_doubles",
-    "needs_test",
-    "parameters_in",
-    "repaired",
-    "with_test",
-]
-
 #: Results, and where these are undecided; None: nowhere.
 Tested = tuple[tuple[Expression, ...], Expression | None]
 

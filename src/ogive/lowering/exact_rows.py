@@ -40,14 +40,6 @@ from ogive.lowering.tested import SLACK_OF_RUNNING, agree, differ
 from ogive.lowering.tested_rows import TestedRows, UnboundedError
 from ogive.lowering.triple_rows import in_three_words
 
-__all__ = [
-    "decided_by_rows",
-    "needs_no_bounds",
-    "row_decider",
-    "rows_with_test",
-    "words_of_rows",
-]
-
 #: Numbers of rows have a magnitude between this and its reciprocal, or are zero: so that products neither overflow nor underflow.
 MOST_OF_ROWS = 2.0**160
 

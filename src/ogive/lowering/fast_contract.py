@@ -35,8 +35,6 @@ from ogive.lowering.numerics.uncorrected import Uncorrected
 from ogive.lowering.program import Program
 from ogive.lowering.real_lowering import RealLowering
 
-__all__ = ["TYPES", "UncorrectedReals", "Unknown", "fast"]
-
 
 class Unknown(Exception):
     """There is no rule for this."""

@@ -24,9 +24,6 @@ from ogive.lowering.program import Program, Reduction, Summation
 from ogive.lowering.row_numbers import EXPONENTIALS, beside_smallest, exponential, row_exponential, within_row
 from ogive.lowering.untested_rows import UntestedRows, untested_rows
 
-__all__ = ["FastRows", "fast_rows"]
-
-
 _SINGLE = Arithmetic(Format.F32)
 
 

@@ -78,8 +78,6 @@ from ogive.lowering.row_lowering import is_share
 from ogive.lowering.row_numbers import rest_of_largest, summed_exponential
 from ogive.lowering.tested_rows import TestedRows, UnboundedError
 
-__all__ = ["float_float_results", "float_float_rows", "known_patterns", "level_in_pairs"]
-
 #: The limit of this level's cost, as a share of what float64 costs.
 WORTHWHILE = 0.9
 

@@ -22,8 +22,6 @@ from fractions import Fraction
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, constant, in_format, is_extreme, node, rewritten, walk
 
-__all__ = ["fewer_conversions", "fold"]
-
 
 def fold(root: Expression, parameters: Mapping[str, float] | None = None) -> Expression:
     """The graph with these parameters bound and its constants computed."""

@@ -29,8 +29,6 @@ from ogive.graph.expression import Expression, Format, Term, constant, node, tra
 from ogive.graph.limits import at_infinities
 from ogive.lowering.fold import fold
 
-__all__ = ["PARTS", "Forms", "cancels", "patterns_of", "with_forms"]
-
 Form = Callable[..., Term]
 
 

@@ -21,8 +21,6 @@ from ogive.lowering.numerics.truths import either
 from ogive.lowering.program import MASK, DecideRow, Level, Number, Program, Reduction, Stage
 from ogive.lowering.row_numbers import MOST_OF_SINGLE
 
-__all__ = ["fuse", "fuse_rows"]
-
 #: A node that costs more than this is kept between stages, in a row of the kernel's own, and not computed again.
 LARGEST_COMPUTED_AGAIN = 24.0
 

@@ -24,18 +24,6 @@ from ogive.lowering.fold import fold
 from ogive.lowering.forms import CUBIC, GELU_SCALE, with_forms
 from ogive.lowering.row_numbers import CHOICES, beside_largest, beside_smallest, multiple
 
-__all__ = [
-    "SpelledGate",
-    "as_computed",
-    "beside_one",
-    "infinite_at_ends",
-    "spelled_gate",
-    "with_common_factors",
-    "with_positive_parameters",
-    "without_cancellation",
-    "without_sums",
-]
-
 #: Logarithms and their bases. The natural one's is not used.
 LOGARITHMS: Mapping[Operation, int] = {functions.LOG: 0, functions.LOG2: 2, functions.LOG10: 10}
 

@@ -18,16 +18,6 @@ from ogive.lowering.numerics.truths import either, opposite
 from ogive.lowering.program import Program, Reduction, Stage, stored_operand
 from ogive.lowering.row_numbers import LENGTH, first_position, reductions_by_stage
 
-__all__ = [
-    "Integers",
-    "format_of_rows",
-    "format_of_whole_numbers",
-    "is_nonzero",
-    "only_chooses",
-    "whole_rows",
-    "why_not",
-]
-
 
 def only_chooses(roots: Sequence[Expression], types: Sequence[ElementType]) -> bool:
     """Whether every result is one of the operands or a constant that all the types can hold."""

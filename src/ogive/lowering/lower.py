@@ -48,8 +48,6 @@ from ogive.lowering.single_precision import in_single_precision
 from ogive.lowering.untested_elements import untested, with_short_products
 from ogive.lowering.untested_rows import UntestedRows, untested_rows
 
-__all__ = ["computed_in_integers", "lower"]
-
 
 def lower(
     roots: Sequence[Expression],

@@ -28,8 +28,6 @@ from ogive.lowering.single_results import SingleReals
 from ogive.lowering.tested import TestedReals
 from ogive.lowering.tested_doubles import TestedDoubles
 
-__all__ = ["moderate_results"]
-
 SINGLE, DOUBLE = Machine(Format.F32), Machine(Format.F64)
 
 

@@ -13,20 +13,6 @@ from ogive.common.dtypes import ELEMENT_TYPES, ElementType
 from ogive.graph import operations as ops
 from ogive.graph.expression import STORAGE, Expression, Format, node, python, rewritten, varying, walk
 
-__all__ = [
-    "MASK",
-    "SUBNORMAL_BITS",
-    "Level",
-    "Number",
-    "Program",
-    "Reduction",
-    "Stage",
-    "Summation",
-    "stored_operand",
-    "substituted",
-]
-
-
 #: So many more powers of two are below 1 than above it among the magnitudes of float32.
 SUBNORMAL_BITS = 21
 

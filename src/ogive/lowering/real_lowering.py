@@ -21,8 +21,6 @@ from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.machine import Machine
 from ogive.lowering.program import stored_operand
 
-__all__ = ["RealLowering"]
-
 
 class RealLowering:
     """The primitive graphs of formulas, in one arithmetic and for operands of these types."""

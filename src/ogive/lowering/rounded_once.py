@@ -16,8 +16,6 @@ from ogive.graph.expression import STORAGE, Expression, Format, is_extreme, walk
 from ogive.lowering.numerics.machine import Machine
 from ogive.lowering.untested_elements import is_of_16_bits, is_sum
 
-__all__ = ["rounds_once"]
-
 SINGLE = Machine(Format.F32)
 
 #: Operations that are exact for exact numbers.

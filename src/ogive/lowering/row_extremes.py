@@ -21,8 +21,6 @@ from ogive.graph.elementary_functions import COSH, EXP, EXP2, EXPM1, LARGER, LOG
 from ogive.graph.expression import COMPARISONS, EXTREMES, Expression, Term, formula_node, node, walk
 from ogive.lowering.row_numbers import below_largest, beside_largest, row_exponential
 
-__all__ = ["with_signs_of_extremes"]
-
 #: Operations whose results have no sign.
 WITHOUT_SIGN = frozenset({ops.ABSOLUTE, EXP, EXP2, COSH})
 

@@ -26,8 +26,6 @@ from ogive.lowering.row_numbers import (
     within_row,
 )
 
-__all__ = ["MOST_REDUCTIONS", "MOST_STAGES", "RowLowering", "has_room", "is_share", "portions", "walk_after_reductions"]
-
 #: The room of a kernel (runtime/native/native.h): stages, that of the results among them, reductions of one stage,
 #: and of all.
 MOST_STAGES, MOST_OF_A_STAGE, MOST_REDUCTIONS = 8, 16, 64

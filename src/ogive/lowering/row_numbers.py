@@ -47,37 +47,6 @@ from ogive.lowering.numerics.elementary.exponential.exp import EXACT_LOG_2, LOG2
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.program import SUBNORMAL_BITS, Reduction
 
-__all__ = [
-    "CHOICES",
-    "EXPONENTIALS",
-    "LENGTH",
-    "MOST_OF_SINGLE",
-    "OPEN_TRUTH",
-    "SUM_OF_EXPONENTIALS",
-    "below_largest",
-    "beside_largest",
-    "beside_smallest",
-    "exponential",
-    "first_position",
-    "kept_of_largest",
-    "makes_infinities",
-    "multiple",
-    "multiple_beside_extreme",
-    "product_of_row",
-    "reach_of_operands",
-    "reduced_operands",
-    "reductions_by_stage",
-    "replaced",
-    "rest_of_largest",
-    "row_exponential",
-    "square_around_mean",
-    "summed_exponential",
-    "threshold_of_row",
-    "turn_of_threshold",
-    "weighted_exponential",
-    "within_row",
-]
-
 #: The number of a row's elements.
 LENGTH = node(ops.ROW_LENGTH, (), None, Format.F64)
 

@@ -25,8 +25,6 @@ from ogive.lowering.numerics.machine import Machine
 from ogive.lowering.numerics.uncorrected import Unfused
 from ogive.lowering.program import Program
 
-__all__ = ["in_single_precision"]
-
 MACHINE = Unfused()
 
 #: The functions that have rules.

@@ -23,8 +23,6 @@ from ogive.lowering.numerics.single import NoSingle, SingleBounded
 from ogive.lowering.numerics.truths import either, except_where
 from ogive.lowering.tested import SUMS, TestedReals, has_rule
 
-__all__ = ["single_results"]
-
 #: The sign of a result is that of all its operands.
 PRODUCTS = frozenset({ops.NEGATE, ops.MULTIPLY, ops.DIVIDE, ops.COPY_SIGN})
 

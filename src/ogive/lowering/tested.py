@@ -46,8 +46,6 @@ from ogive.lowering.numerics.rounded_results import (
 from ogive.lowering.numerics.truths import both, chosen, either, except_where, nowhere, opposite
 from ogive.lowering.real_lowering import RealLowering
 
-__all__ = ["TestedReals", "agree", "differ", "has_rule"]
-
 #: Numbers of float64 are rounded to float32 before they become 16 bits: the relative error of that, and more, and the
 #: absolute one where float32 is subnormal.
 SINGLE_ROUNDING = 2.0**-22

@@ -27,8 +27,6 @@ from ogive.lowering.numerics.truths import both, chosen, either, except_where, n
 from ogive.lowering.tested import ROUNDED_TWICE, SUMS, TestedReals, differ, has_rule
 from ogive.lowering.untested_elements import UntestedElements, is_sum
 
-__all__ = ["OnceRounded", "TestedDoubles", "beside_zero"]
-
 #: So near to zero f(u) is u, but for this share of it.
 LINEAR = 2.0**-110
 

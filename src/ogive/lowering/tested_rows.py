@@ -62,8 +62,6 @@ from ogive.lowering.row_numbers import (
 )
 from ogive.lowering.tested import ROUNDED, SLACK_OF_RUNNING, TestedReals
 
-__all__ = ["TestedRows", "UnboundedError", "sums_of"]
-
 #: The sum of the losses of a lane's partial sums: its own sum is wrong by 2**-53 of itself for each of 2**11 elements of
 #: the lane in a segment, and for the joints of lanes and segments.
 SUM_OF_LOST = 2.0**-40

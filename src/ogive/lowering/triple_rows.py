@@ -17,8 +17,6 @@ from ogive.lowering.program import Program, Reduction, Stage, Summation
 from ogive.lowering.row_lowering import has_room, portions
 from ogive.lowering.row_numbers import LENGTH, reductions_by_stage, within_row
 
-__all__ = ["in_three_words"]
-
 #: The formulas whose numbers are operands, constants and choices of these have a value of one word.
 CHOSEN = frozenset(
     {ops.INPUT, ops.PARAMETER, ops.CONSTANT, ops.NEGATE, ops.ABSOLUTE, ops.SELECT, *EXTREMES, *COMPARISONS}

@@ -39,8 +39,6 @@ from ogive.lowering.numerics.truths import both, either
 from ogive.lowering.program import Program
 from ogive.lowering.real_lowering import RealLowering
 
-__all__ = ["UntestedElements", "is_of_16_bits", "is_sum", "untested", "with_short_products"]
-
 
 def _values_of_choice(current: Expression) -> Sequence[Expression]:
     return current.operands[1:] if current.operation == ops.SELECT else ()

@@ -34,8 +34,6 @@ from ogive.lowering.row_numbers import (
 )
 from ogive.lowering.untested_elements import UntestedElements
 
-__all__ = ["UntestedRows", "untested_rows"]
-
 #: Computed elements of such magnitudes lose more than next to nothing to rounding.
 VAST = 2.0**40
 

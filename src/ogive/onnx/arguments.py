@@ -11,8 +11,6 @@ from ogive.errors import ArgumentError, DTypeError, ShapeError, described, messa
 from ogive.onnx.checked_graph import ValueInfo
 from ogive.onnx.data_types import DATA_TYPES
 
-__all__ = ["check_order", "checked_inputs", "named"]
-
 
 def named(subject: str, names: Sequence[str], args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Mapping[str, Any]:
     """The inputs of a call by name: they come in the model's order, by name, or as one mapping.

@@ -20,8 +20,6 @@ from ogive.engine.plan import Call
 from ogive.errors import OgiveError
 from ogive.onnx.tracing import Record, Shape
 
-__all__ = ["Batch", "Declared", "find_batch", "shape_of_all"]
-
 #: Views are tried with this many bytes of memory that nothing touches; longer batches get other plans.
 TRIED = 1 << 28
 

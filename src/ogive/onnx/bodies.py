@@ -18,8 +18,6 @@ from onnx import AttributeProto, FunctionProto, NodeProto, parser
 
 from ogive.errors import ModelError, message
 
-__all__ = ["MICROSOFT", "FunctionKey", "body_of", "bound_node", "call_attributes", "functions_of", "key_of"]
-
 #: The domain of ONNX Runtime's own operators.
 MICROSOFT = "com.microsoft"
 

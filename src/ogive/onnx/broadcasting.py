@@ -14,8 +14,6 @@ from ogive.common.array_shapes import broadcast_shapes
 from ogive.errors import ShapeError, message
 from ogive.onnx.node import OnnxNode
 
-__all__ = ["Rule", "broadcast_shape", "rule_of"]
-
 Shape = tuple[int, ...]
 
 #: The label of a node and its operands' shapes -> shapes that broadcast.

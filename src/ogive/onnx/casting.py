@@ -23,8 +23,6 @@ from ogive.common.dtypes import ElementType, element_type
 from ogive.engine.computation import cast, make_ufunc
 from ogive.onnx.data_types import DATA_TYPES, DataType
 
-__all__ = ["computed_in", "convert", "from_text", "to_text", "with_bits_of"]
-
 
 @cache
 def _cast_ufunc(source: ElementType, result: ElementType) -> np.ufunc:

@@ -13,8 +13,6 @@ import numpy as np
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.node_computation import ElementwiseNode, NodeFunction, RowWiseNode
 
-__all__ = ["CheckedGraph", "CheckedStep", "ValueInfo"]
-
 Shape = tuple[int | str | None, ...]
 
 

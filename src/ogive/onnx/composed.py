@@ -33,8 +33,6 @@ from ogive.onnx.data_types import DATA_TYPES, data_type
 from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import NodeComputation, NodeFunction
 
-__all__ = ["COMPOSED", "loss"]
-
 REDUCTIONS = ("none", "sum", "mean")
 
 #: So many elements a window may have: each is an operand of a kernel.

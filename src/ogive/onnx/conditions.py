@@ -14,8 +14,6 @@ from ogive.onnx.node_computation import NodeFunction
 from ogive.onnx.outline import outline
 from ogive.onnx.tracing import trace
 
-__all__ = ["decided"]
-
 #: Stands for a size that is not known, in arrays of sizes. No size is negative.
 _OPEN = -(1 << 61) - 1
 

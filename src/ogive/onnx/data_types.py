@@ -16,9 +16,6 @@ from ogive.common.dtypes import ELEMENT_TYPES, ElementType
 from ogive.common.forking import cached_property
 from ogive.errors import ModelError, UnsupportedError, message
 
-__all__ = ["DATA_TYPES", "DataType", "data_type", "data_type_of", "element_types", "proto_of_type", "type_of_proto"]
-
-
 #: How deep sequences of sequences may be. A file can say no more than 50: protobuf reads 100 messages in each other.
 DEEPEST_TYPE = 64
 

@@ -15,17 +15,6 @@ from ogive.onnx.checked_graph import Shape, ValueInfo
 from ogive.onnx.data_types import data_type_of, type_of_proto
 from ogive.onnx.inner_graphs import nodes_in
 
-__all__ = [
-    "SEPARATE_INITIALISERS",
-    "check_default",
-    "declared_shape",
-    "declared_type",
-    "infer_shapes",
-    "inferred_types",
-    "interface",
-    "required_type",
-]
-
 #: Operators with which the inference of onnx 1.23 ends the process: it looks at the type of an input that has none.
 CRASHING = frozenset({"EyeLike", "RegexFullMatch"})
 

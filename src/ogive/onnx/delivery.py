@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Delivery", "Destinations"]
-
 Shape = tuple[int, ...]
 
 #: How many bytes of results a kernel computes between two reports of progress.

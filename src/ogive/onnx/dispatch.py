@@ -42,8 +42,6 @@ from ogive.onnx.reduction_nodes import (
     row_wise,
 )
 
-__all__ = ["SEVERAL", "node_computation", "node_computations"]
-
 # ---- what moves elements and changes none (engine/movement)
 
 #: Operators that see the elements in another way: the rest of the inputs by the names that the schemas give them.

@@ -19,8 +19,6 @@ from ogive.onnx.node import OnnxNode, short
 from ogive.onnx.node_computation import Constant, ElementwiseNode, NodeComputation, SameValue
 from ogive.onnx.tensors import array_from
 
-__all__ = ["COMPUTED", "GraphDraft", "NotChecked", "Scope"]
-
 #: Where a value has to come from.
 COMPUTED = "inputs, initialisers and outputs of earlier nodes"
 

@@ -23,8 +23,6 @@ from ogive.operators.operator import Operator
 from ogive.operators.row_operator import RowOperator
 from ogive.operators.signature import Signature
 
-__all__ = ["VARIADIC", "bit_shift", "clip", "from_catalogue", "parameters_of", "variadic", "wrong_types"]
-
 #: Attributes that say how operands lie: broadcasting.py has them, and reduction_nodes.py.
 _OF_PLACES = frozenset({"axis", "broadcast"})
 

@@ -17,8 +17,6 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, depends_on_elements, walk
 from ogive.operators.operator import Operator
 
-__all__ = ["export"]
-
 #: ReduceMax takes its axes as an input from here on, and CastLike is there.
 OPSET = 18
 DOMAIN = "ai.ogive"

@@ -16,8 +16,6 @@ from typing import BinaryIO
 
 from onnx import ModelProto
 
-__all__ = ["About", "Home", "about_model", "opened"]
-
 
 @dataclass(frozen=True)
 class Home:

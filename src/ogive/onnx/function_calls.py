@@ -13,8 +13,6 @@ from ogive.onnx.bodies import call_attributes, key_of
 from ogive.onnx.bodies import normal_domain as domain_of
 from ogive.onnx.draft import COMPUTED, GraphDraft, Scope
 
-__all__ = ["MOST_EXPANDED_BYTES", "MOST_EXPANDED_NODES", "CallBudget", "opsets_of", "scope_of_call", "take_results"]
-
 #: Functions may call functions; a small file could stand for more nodes than there are atoms. Each node costs about
 #: 1 ms until it has run once.
 MOST_EXPANDED_NODES = 10_000

@@ -26,8 +26,6 @@ from ogive.onnx.reduction_nodes import along_axis, from_axis_on
 from ogive.operators.operator import Operator, operator
 from ogive.operators.row_operator import row_operator
 
-__all__ = ["GRADIENTS", "gradient_node"]
-
 
 @dataclass(frozen=True)
 class Gradient:

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from onnx import AttributeProto, GraphProto, NodeProto
 
-__all__ = ["graphs_at", "graphs_in", "graphs_of", "nodes_in", "reads_of"]
-
 
 def graphs_at(attribute: AttributeProto) -> Iterator[GraphProto]:
     """The graphs of one attribute."""

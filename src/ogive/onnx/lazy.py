@@ -18,8 +18,6 @@ from ogive.onnx.broadcasting import identical, multidirectional
 from ogive.onnx.checked_graph import CheckedGraph
 from ogive.onnx.node_computation import ArrangedRows, ElementwiseNode
 
-__all__ = ["map_blocks"]
-
 
 class Runs(Protocol):
     """A model, as `run` sees it."""

@@ -48,8 +48,6 @@ from ogive.onnx.node_computation import ArrangedRows, ElementwiseNode
 from ogive.onnx.reading import WANTED, check_text
 from ogive.onnx.refusals import NoOperatorError, all_of_them
 
-__all__ = ["Survey", "graph_of", "survey"]
-
 #: From this version of operators on, shapes alone say how operands are broadcast.
 BROADCASTS_BY_RULE = 7
 

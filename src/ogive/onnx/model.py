@@ -29,9 +29,6 @@ from ogive.onnx.reading import memory_for_messages, read_model, without_data
 from ogive.onnx.runner import Ran, Runner
 from ogive.runtime.free_memory import available_memory
 
-__all__ = ["Model", "load"]
-
-
 #: The caller's arrays at the places of outputs, None for those without; empty where no array is given.
 Targets = tuple[np.ndarray | None, ...]
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from onnx import NodeProto
 
-__all__ = ["OnnxNode", "label_of", "short", "trimmed", "without_schema"]
-
 #: A message shows of a name about this much.
 MOST_SHOWN = 80
 

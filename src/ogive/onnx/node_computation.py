@@ -13,17 +13,6 @@ from ogive.engine.computation import Computation
 from ogive.engine.rows import RowFormula
 from ogive.onnx.broadcasting import Rule
 
-__all__ = [
-    "ArrangedRows",
-    "Arrangement",
-    "Constant",
-    "ElementwiseNode",
-    "NodeComputation",
-    "NodeFunction",
-    "RowWiseNode",
-    "SameValue",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class SameValue:

@@ -16,8 +16,6 @@ from ogive.onnx.data_types import DATA_TYPES, DataType
 from ogive.onnx.dispatch import node_computations
 from ogive.onnx.node import OnnxNode
 
-__all__ = ["Support", "supported"]
-
 
 @dataclass(frozen=True)
 class Support:

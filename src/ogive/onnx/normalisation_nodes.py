@@ -38,8 +38,6 @@ from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import ArrangedRows, Arrangement, ElementwiseNode, NodeComputation, RowWiseNode
 from ogive.operators.signature import FINITE
 
-__all__ = ["NORMALISATIONS"]
-
 Shape = tuple[int, ...]
 Outputs = Sequence[NodeComputation | None] | None
 Arrange = Callable[[Sequence[Shape], Sequence[np.ndarray]], Arrangement]

@@ -19,8 +19,6 @@ from ogive.onnx.outline import Outline, outline
 from ogive.onnx.runner import MOST_PLANS, Ran
 from ogive.onnx.tracing import trace
 
-__all__ = ["DeviceRunner"]
-
 
 class DeviceRunner:
     """Runs a checked graph on a device: its arrays in, its arrays out. NumPy's arrays are copied there, and the results back.

@@ -17,8 +17,6 @@ from ogive.onnx.checked_graph import CheckedGraph, CheckedStep
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.node_computation import ElementwiseNode, NodeFunction, RowWiseNode
 
-__all__ = ["Outline", "outline"]
-
 #: A step that depends on constants alone is put into every kernel that uses it, if it stands for few others.
 MOST_CONSTANT_STEPS = 32
 

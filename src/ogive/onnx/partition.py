@@ -17,8 +17,6 @@ from ogive.onnx.files import Home, about_model
 from ogive.onnx.inner_graphs import reads_of
 from ogive.onnx.tensors import array_from
 
-__all__ = ["Part", "PartialModel", "split"]
-
 #: The function of another runtime that computes a model: arrays by name -> arrays by name.
 Computes = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
 

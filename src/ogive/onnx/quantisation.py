@@ -24,8 +24,6 @@ from ogive.onnx.node import OnnxNode
 from ogive.onnx.node_computation import ElementwiseNode, NodeComputation, NodeFunction
 from ogive.operators.signature import Signature
 
-__all__ = ["dequantize", "quantize"]
-
 Shape = tuple[int, ...]
 
 

@@ -18,8 +18,6 @@ from ogive.onnx.files import Home, opened
 from ogive.onnx.inner_graphs import graphs_in, graphs_of, reads_of
 from ogive.onnx.tensors import take_in
 
-__all__ = ["WANTED", "check_text", "in_order", "memory_for_messages", "read_model", "read_whole_model", "without_data"]
-
 #: The form that a file has to have.
 WANTED = "what onnx.save writes"
 

@@ -34,19 +34,6 @@ from ogive.onnx.node_computation import ArrangedRows, Arrangement, NodeFunction,
 from ogive.operators.operator import Operator
 from ogive.operators.signature import Signature
 
-__all__ = [
-    "PLACES",
-    "REDUCTIONS",
-    "along_axis",
-    "arrangement",
-    "from_axis_on",
-    "pooled",
-    "pooled_axes",
-    "pooling",
-    "row_formula",
-    "row_wise",
-]
-
 #: The engine's name of each operator.
 NAMES = {
     "ArgMax": "arg_max",

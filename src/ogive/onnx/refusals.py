@@ -12,8 +12,6 @@ from ogive.errors import UnsupportedError
 from ogive.onnx import schemas
 from ogive.onnx.node import short
 
-__all__ = ["NoOperatorError", "all_of_them", "grouped"]
-
 
 class NoOperatorError(UnsupportedError):
     """Ogive does not have the operator of a node. Then the node's place says no more than a count of such nodes does."""

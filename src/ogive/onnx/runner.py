@@ -18,8 +18,6 @@ from ogive.onnx.delivery import Delivery, Destinations
 from ogive.onnx.outline import Outline
 from ogive.onnx.tracing import Record, Room, trace, within
 
-__all__ = ["Ran", "Runner"]
-
 #: For how many sets of input shapes a plan, and its memory, is kept.
 MOST_PLANS = 16
 

@@ -14,20 +14,6 @@ from ogive.errors import ModelError, UnsupportedError, message, suggestion
 from ogive.onnx.files import Home
 from ogive.onnx.tensors import array_from
 
-__all__ = [
-    "LEFT_TO_OTHERS",
-    "NEWEST_OPSET",
-    "attribute_values",
-    "check_opset",
-    "check_output",
-    "check_version",
-    "followed",
-    "input_types",
-    "output_types",
-    "plain_values",
-    "schema_of",
-]
-
 #: The newest opset whose operators Ogive follows. That of 29 is not in onnx 1.23: what it has stands in ONNX's documents.
 NEWEST_OPSET = 29
 

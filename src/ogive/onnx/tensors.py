@@ -20,8 +20,6 @@ from ogive.errors import ModelError, UnsupportedError, message
 from ogive.onnx.data_types import DataType, data_type
 from ogive.onnx.files import Home, opened
 
-__all__ = ["array_from", "take_in"]
-
 #: The field in which a type's elements lie, where they are not raw.
 _FIELDS = {
     **dict.fromkeys(("FLOAT", "COMPLEX64"), "float_data"),

@@ -27,8 +27,6 @@ from ogive.onnx.delivery import Destinations
 from ogive.onnx.node_computation import ArrangedRows, ElementwiseNode, NodeFunction, RowWiseNode
 from ogive.onnx.outline import Outline, as_node
 
-__all__ = ["Record", "Room", "trace", "within"]
-
 Shape = tuple[int, ...]
 
 #: Values that follow from shapes and constants alone are kept up to this size, instead of computed again.

@@ -23,8 +23,6 @@ from ogive.exporting.linked_kernels import linked_objects, linked_text, linked_t
 from ogive.exporting.sources import ExportSource
 from ogive.operators.operator import Operator
 
-__all__ = ["DOMAIN", "CustomOperator", "build", "library"]
-
 #: The domain of the operators.
 DOMAIN = "ai.ogive"
 

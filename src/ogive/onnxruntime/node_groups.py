@@ -28,8 +28,6 @@ from ogive.onnx.reading import in_order
 from ogive.onnx.tracing import trace
 from ogive.onnxruntime.custom_operators import DOMAIN, CustomOperator
 
-__all__ = ["ModelWiring", "NodeGroup", "find_groups", "without"]
-
 #: An initialiser of so few elements may say how something is computed: axes, a scale. Fusion groups have it inside.
 MOST_INSIDE = 16
 

@@ -24,8 +24,6 @@ from ogive.onnxruntime.custom_operators import DOMAIN, build
 from ogive.onnxruntime.node_groups import ModelWiring, NodeGroup, find_groups, without
 from ogive.onnxruntime.session_races import GroupReport, OptimizationReport, Race, Sessions, imported
 
-__all__ = ["Optimized", "optimize"]
-
 _SUBJECT = "ogive.onnxruntime.optimize"
 
 #: Before this version of the format, initialisers are inputs as well.

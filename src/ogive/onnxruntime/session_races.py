@@ -18,8 +18,6 @@ from onnx import ModelProto
 
 from ogive.errors import needed
 
-__all__ = ["GroupReport", "OptimizationReport", "Race", "Sessions", "imported"]
-
 #: One timing repeats a run until it takes about this long.
 SECONDS_A_TIMING = 2e-3
 

@@ -17,8 +17,6 @@ import pyopencl as cl
 
 from ogive.backends.dialects import OPENCL
 
-__all__ = ["OPTIONS", "build", "first_line", "why_not"]
-
 #: OpenCL C 1.2, which every device compiles. Quotients and roots of float32 are rounded correctly if they are asked for.
 OPTIONS = ("-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt")
 

@@ -18,8 +18,6 @@ from ogive.opencl.hardware import why_not
 from ogive.opencl.opencl_driver import OpenCLDriver, placed_array, wrapped_array
 from ogive.operators.operator import Operator
 
-__all__ = ["Device", "devices", "function"]
-
 
 @lru_cache(maxsize=1024)
 def function(operator: Operator) -> Callable[..., Any]:

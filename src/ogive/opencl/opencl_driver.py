@@ -16,8 +16,6 @@ from ogive.devices.kernels import Placed, failure
 from ogive.errors import ArgumentError, UnsupportedError, message
 from ogive.opencl.hardware import build, first_line
 
-__all__ = ["OpenCLDriver", "placed_array", "wrapped_array"]
-
 #: Work items of a group. (Without it some drivers choose 1 for a number of elements that is prime.)
 GROUP = 64
 

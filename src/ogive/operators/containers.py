@@ -24,21 +24,6 @@ import numpy as np
 from ogive.common.records import record
 from ogive.errors import ArgumentError, DTypeError, OutputError, ParameterError, ShapeError, described, message
 
-__all__ = [
-    "NOT_ONE",
-    "call_exchanged",
-    "call_method",
-    "call_on_rows",
-    "call_with_labels",
-    "call_with_sums",
-    "dask_elements",
-    "is_dask",
-    "is_xarray",
-    "outline",
-    "reduced_rows",
-    "take_unusual_torch",
-]
-
 NOT_ONE: Any = object()
 """The answer of a function here if no argument is of a kind in its table."""
 

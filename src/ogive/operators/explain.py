@@ -26,8 +26,6 @@ from ogive.errors import (
 from ogive.operators.containers import is_dask, outline
 from ogive.operators.signature import Signature, in_order
 
-__all__ = ["Called", "explain"]
-
 #: NumPy's keywords that are one of some values.
 _CHOICES: dict[str, tuple[Any, ...]] = {
     "casting": ("no", "equiv", "safe", "same_kind", "unsafe"),

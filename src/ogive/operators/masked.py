@@ -13,8 +13,6 @@ import numpy as np
 
 from ogive.common.conversion import rounded_once
 
-__all__ = ["call_where"]
-
 #: Elements from which runs are counted, and elements of a run on average beyond which NumPy's way is as fast. For runs of 32 both
 #: take about 5 ns an element (Zen 3).
 LEAST, LONG_RUN = 1024, 32

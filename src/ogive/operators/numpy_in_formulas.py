@@ -13,8 +13,6 @@ from ogive import formula as f
 from ogive.errors import FormulaError
 from ogive.graph.expression import OPERATIONS, Format, Operation, Term, formula_node, lift
 
-__all__ = ["FUNCTIONS", "UFUNCS", "WAYS_OUT", "call_function", "call_ufunc"]
-
 
 def _is_truth(*operands: object) -> bool:
     return all(lift(operand).format is Format.TRUTH for operand in operands)

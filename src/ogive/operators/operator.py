@@ -57,17 +57,6 @@ from ogive.operators.trace import check_function, results_of, trace
 if TYPE_CHECKING:
     from ogive.lowering.program import Program
 
-__all__ = [
-    "ADVISERS",
-    "Operator",
-    "RoundedStep",
-    "advice_on",
-    "bound_of",
-    "check_is_operator",
-    "named_like",
-    "operator",
-]
-
 #: The parameter to write in place of one of another library, given an operator and the name there; the catalogue's tables fill it in.
 ADVISERS: list[Callable[[str, str], str]] = []
 

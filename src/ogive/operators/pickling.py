@@ -28,8 +28,6 @@ from ogive.graph.expression import Expression, Format, lift, node, rewritten, wa
 from ogive.graph.operations import named
 from ogive.operators.signature import Parameter, Signature
 
-__all__ = ["binding_of", "content", "is_importable", "plain_bytes", "reduced_operator", "reduced_ufunc", "token"]
-
 
 class PickledOperator(Protocol):
     """The facts that this module needs of an ogive.operators.operator.Operator."""

@@ -20,8 +20,6 @@ from ogive.operators.containers import NOT_ONE, call_exchanged, call_on_rows, ca
 from ogive.operators.operator import Operator, check_at_once
 from ogive.operators.signature import NUMPY_KEYWORDS, Constraint, Signature, TypeLike, element_types_given, in_order
 
-__all__ = ["LabelledReduction", "RowOperator", "RowReduction", "row_operator"]
-
 LAST = -1
 
 #: The value of an element that takes no part, before the call and, unless rows become numbers, after it.

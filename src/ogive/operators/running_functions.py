@@ -11,8 +11,6 @@ from ogive.common.conversion import converted
 from ogive.common.dtypes import element_type_of
 from ogive.errors import ArgumentError, DTypeError, ParameterError, ShapeError, described, message
 
-__all__ = ["RunningFunction", "logcumsumexp"]
-
 TYPES = ("float16", "bfloat16", "float32", "float64")
 
 

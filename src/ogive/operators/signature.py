@@ -11,24 +11,6 @@ from ogive.common.dtypes import ELEMENT_TYPES, ElementType, element_type_of
 from ogive.common.records import record
 from ogive.errors import FormulaError, ParameterError, described, message
 
-__all__ = [
-    "ANY",
-    "FINITE",
-    "NONZERO",
-    "NOT_NEGATIVE",
-    "NUMPY_KEYWORDS",
-    "Constraint",
-    "Parameter",
-    "Signature",
-    "TypeLike",
-    "element_type_given",
-    "element_types_given",
-    "in_order",
-    "read_signature",
-    "type_numbers",
-    "without_annotations",
-]
-
 #: The keywords that NumPy's ufuncs take besides the parameters of an operator.
 NUMPY_KEYWORDS = ("out", "where", "casting", "order", "dtype", "subok", "signature")
 

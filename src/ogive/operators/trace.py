@@ -18,8 +18,6 @@ from typing import Any
 from ogive.errors import FormulaError, described, message
 from ogive.graph.expression import ROW_NUMBERS, Expression, Term, lift, tracing, vocabulary, walk
 
-__all__ = ["check_function", "results_of", "trace"]
-
 _WANTED = "a function that is a formula: positional tensors and keyword-only parameters"
 
 #: Packages whose frames are not the formula's own.

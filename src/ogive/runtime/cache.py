@@ -32,8 +32,6 @@ from ogive.backends.link import IMPORTS, Image
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["decode", "encode", "folder", "key", "load", "load_note", "sha256", "store", "store_note", "why_off"]
-
 
 def _sha256() -> Any:
     """As Python's own code computes it: ``hashlib`` loads OpenSSL for it, which takes 3 ms at the first call."""

@@ -16,8 +16,6 @@ from ogive import _native
 from ogive.common.dtypes import ElementType
 from ogive.errors import variable
 
-__all__ = ["Statistics", "note", "statistics"]
-
 
 class Statistics(NamedTuple):
     """The numbers of results that the levels of one operator have decided, for one combination of types. A row of :func:`statistics`."""

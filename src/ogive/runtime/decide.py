@@ -23,8 +23,6 @@ from ogive.errors import UnsupportedError
 if TYPE_CHECKING:
     from ogive.lowering.program import DecideRow
 
-__all__ = ["Decider", "Few", "LastLevel", "RowDecider", "leave_open"]
-
 #: How many results a kernel remembers: 65,536 are all inputs of 16 bits.
 MOST_REMEMBERED = 1 << 17
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["NO_ENGINE", "engine_files", "is_of_engine"]
-
 #: The parts of the package that no machine code follows from. Their requests are in the formula's text.
 NO_ENGINE = frozenset(
     {"catalog", "check", "cli", "directml", "dxdispatch", "exporting", "golden", "judge", "onnx",

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["available_memory"]
-
 _PROC = Path("/proc")
 _CGROUP = Path("/sys/fs/cgroup")
 

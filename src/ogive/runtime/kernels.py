@@ -26,8 +26,6 @@ from ogive.runtime.engine_files import engine_files
 if TYPE_CHECKING:
     from ogive.lowering.program import Program
 
-__all__ = ["compiled", "make_kernel", "make_ufunc"]
-
 #: Whether a repair computes the first undecided elements, as many as a chunk has, so that no retry is compiled for them.
 FEW_SKIP_RETRIES = True
 

@@ -12,8 +12,6 @@ from typing import Any
 from ogive import _native
 from ogive.errors import ParameterError, message, refuse_variable
 
-__all__ = ["available_processors", "get_num_threads", "register_threadpoolctl", "set_num_threads", "threads"]
-
 _CGROUPS = "/sys/fs/cgroup"
 _OWN_CGROUPS = "/proc/self/cgroup"
 

@@ -30,8 +30,6 @@ from ogive.errors import variable
 from ogive.runtime.cache import decode, encode, key, sha256
 from ogive.runtime.engine_files import engine_files
 
-__all__ = ["FOLDER", "are_there", "digest_of_files", "has_pack", "load", "packed"]
-
 MAGIC = b"OGIVE-PACK-5\n\0\0\0"
 _HEAD = struct.Struct("<16s32s32sII")  # what it is, two digests of the engine's files, numbers of keys and of blocks
 _CHECKSUM_BYTES = 4  # of the head and the index; it lies between them

@@ -18,8 +18,6 @@ from ogive.torch.exchange import ORDINARY, dispatch_modes, is_batch, is_profiled
 from ogive.torch.registry import batched, by_registry, tangents_of
 from ogive.torch.tensor_operator import TensorOperator, node
 
-__all__ = ["call", "recording"]
-
 _records = torch.is_grad_enabled
 
 Results = Sequence[torch.Tensor]

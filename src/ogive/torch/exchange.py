@@ -17,22 +17,6 @@ from ogive._native import MAX_TENSORS, TensorExchange, own_pool_size, pool_size,
 from ogive.common.dtypes import ELEMENT_TYPES, ElementType, element_type
 from ogive.operators.containers import take_unusual_torch
 
-__all__ = [
-    "array_of",
-    "call_arguments",
-    "dispatch_modes",
-    "function_modes",
-    "is_batch",
-    "is_profiled",
-    "is_traced",
-    "is_transformed",
-    "limit_threads",
-    "new_like",
-    "new_result",
-    "tensor_of",
-    "torch_dtype",
-]
-
 #: torch's dtype -> the element type of the same name.
 ELEMENT_TYPE_OF = {getattr(torch, name): row for name, row in ELEMENT_TYPES.items() if hasattr(torch, name)}
 BFLOAT16 = element_type("bfloat16").numpy

@@ -11,16 +11,6 @@ from ogive.formula import where
 from ogive.gradients.registered import register
 from ogive.operators.operator import operator
 
-__all__ = [
-    "hardshrink",
-    "hardsigmoid",
-    "hardtanh",
-    "smooth_l1",
-    "softplus",
-    "softshrink",
-    "threshold",
-]
-
 
 @operator
 def softplus(x: Any, *, beta: Any = 1.0, threshold: Any = 20.0) -> Any:

@@ -17,8 +17,6 @@ from ogive.common.contracts import checked
 from ogive.errors import OgiveError
 from ogive.torch import nn
 
-__all__ = ["FunctionalForward", "calls_in", "functional_mode"]
-
 #: So many modules of a kind are kept, one for each combination of arguments.
 MOST = 64
 

@@ -24,8 +24,6 @@ from ogive.torch.registry import entries, entry
 from ogive.torch.tensor_functions import TensorFunction
 from ogive.torch.tensor_operator import TensorOperator
 
-__all__ = ["inductor_options"]
-
 #: inductor compiles without signed zeros, and GCC without vector loops.
 BEFORE = """\
 #if defined(__clang__)

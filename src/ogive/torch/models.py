@@ -21,9 +21,6 @@ from ogive.errors import ArgumentError, described, message
 from ogive.torch import nn
 from ogive.torch.functional_mode import FunctionalForward, calls_in, functional_mode
 
-__all__ = ["ModulesOfClass", "Replacements", "replace"]
-
-
 #: They are replaced where that is asked for: torch's LayerNorm takes less time.
 NORMALISATIONS = ("LayerNorm", "RMSNorm")
 

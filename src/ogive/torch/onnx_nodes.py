@@ -21,8 +21,6 @@ from ogive.torch import formulas
 from ogive.torch.registry import entries
 from ogive.torch.tensor_operator import TensorOperator
 
-__all__ = ["onnx_translations"]
-
 #: A value of torch's exporter, with its element type and its shape.
 Value = Any
 

@@ -21,8 +21,6 @@ from ogive.operators.signature import Parameter
 from ogive.torch.exchange import is_transformed
 from ogive.torch.tensor_operator import TensorOperator, node
 
-__all__ = ["batched", "by_registry", "entries", "entry", "is_taken", "named", "tangents_of"]
-
 Call = Callable[[TensorOperator, Sequence[torch.Tensor], tuple[Any, ...]], Sequence[torch.Tensor]]
 
 

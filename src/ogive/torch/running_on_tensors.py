@@ -11,8 +11,6 @@ from ogive.errors import ArgumentError, DTypeError, UnsupportedError, described,
 from ogive.operators import running_functions
 from ogive.torch.exchange import array_of, tensor_of
 
-__all__ = ["logcumsumexp"]
-
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _FUNCTION = running_functions.logcumsumexp
 

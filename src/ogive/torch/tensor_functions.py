@@ -32,8 +32,6 @@ from ogive.torch.exchange import ELEMENT_TYPE_OF, call_arguments, function_modes
 from ogive.torch.registry import entry, is_taken, named
 from ogive.torch.tensor_operator import TensorOperator, with_operands
 
-__all__ = ["wrap"]
-
 INTEGERS = frozenset(dtype for dtype in ELEMENT_TYPE_OF if not dtype.is_floating_point)
 WHOLE = INTEGERS - {torch.bool}
 #: Integers stay what they are, as in torch.

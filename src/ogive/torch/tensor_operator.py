@@ -30,8 +30,6 @@ from ogive.torch.exchange import (
     torch_dtype,
 )
 
-__all__ = ["TensorOperator", "node", "with_operands"]
-
 #: Whether integers become floating-point numbers, of operators whose types do not say it. torch's div and erf have
 #: no integers; its heaviside has, and the one here has none and refuses them.
 INTEGERS_HERE = {"div": True, "erf": True, "heaviside": False}

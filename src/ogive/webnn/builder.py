@@ -26,8 +26,6 @@ from ogive.webnn.operand import DATA_TYPES, BuiltOperation, MLOperand, cast_numb
 from ogive.webnn.operator_table import OPERATORS, OUT_OF_SCOPE
 from ogive.webnn.shapes import Shape
 
-__all__ = ["MLGraphBuilder"]
-
 #: concat and split take no more tensors.
 MOST_TENSORS = 8192
 

@@ -13,8 +13,6 @@ from ogive.webnn.exceptions import refuse
 from ogive.webnn.operand import DATA_TYPES, MLOperand, cast_number
 from ogive.webnn.operator_table import OPERATORS, OperandRule
 
-__all__ = ["buffer_of", "check_operands", "descriptor_of", "options_of", "parameters_of", "subject_of"]
-
 
 def options_of(name: str, options: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a call, by dictionary or by keyword, over the defaults; the label among them."""

@@ -15,8 +15,6 @@ from ogive.webnn.lowering import lower
 from ogive.webnn.operand import DATA_TYPES, MLOperand
 from ogive.webnn.shapes import Shape
 
-__all__ = ["MLGraph"]
-
 
 class MLGraph:
     """A graph that has been built. Calling it with arrays by name returns arrays by name, from any thread.

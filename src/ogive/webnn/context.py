@@ -17,8 +17,6 @@ from ogive.webnn.operand import DATA_TYPES, data_type
 from ogive.webnn.operator_table import OPERATORS, limits
 from ogive.webnn.shapes import Shape
 
-__all__ = ["MLContext", "MLTensor", "createContext"]
-
 
 class MLTensor:
     """Memory of a context, of a type and a shape: what `MLContext.dispatch` reads and writes."""

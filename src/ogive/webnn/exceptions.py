@@ -6,8 +6,6 @@ from typing import NoReturn
 
 from ogive.errors import OgiveError, UnsupportedError, message
 
-__all__ = ["InvalidStateError", "MLTypeError", "NotSupportedError", "refuse"]
-
 
 class MLTypeError(OgiveError, TypeError):
     """WebNN's TypeError: operands, shapes, types and options that do not fit."""

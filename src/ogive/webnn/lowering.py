@@ -34,8 +34,6 @@ from ogive.webnn.operand import BuiltOperation, MLOperand
 from ogive.webnn.operator_table import OPERATORS
 from ogive.webnn.shapes import Shape
 
-__all__ = ["Lowered", "lower"]
-
 
 def reshaped(x: np.ndarray, *, shape: Shape) -> np.ndarray:
     return x.reshape(shape)

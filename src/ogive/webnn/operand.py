@@ -21,8 +21,6 @@ from ogive.common.dtypes import ELEMENT_TYPES, ElementType
 from ogive.errors import described
 from ogive.webnn.exceptions import refuse
 
-__all__ = ["DATA_TYPES", "FLOATS", "SIGNED", "WIDE", "BuiltOperation", "MLOperand", "cast_number", "data_type"]
-
 #: Every MLOperandDataType, in the order of the specification. All names are Ogive's and NumPy's own.
 DATA_TYPES: dict[str, ElementType] = {
     name: ELEMENT_TYPES[name] for name in ("float32", "float16", "int32", "uint32", "int64", "uint64", "int8", "uint8")

@@ -15,8 +15,6 @@ from typing import Any, Literal
 
 from ogive.webnn.operand import DATA_TYPES, FLOATS, SIGNED, WIDE
 
-__all__ = ["OPERATORS", "OUT_OF_SCOPE", "OperandRule", "OperatorRule", "limits", "required", "specified"]
-
 ANY = tuple(DATA_TYPES)
 TRUTH = ("uint8",)
 PLACES = ("int32", "uint32", "int64")

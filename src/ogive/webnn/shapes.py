@@ -13,8 +13,6 @@ from ogive.engine.movement import LARGEST_RANK
 from ogive.errors import described
 from ogive.webnn.exceptions import refuse
 
-__all__ = ["Shape", "axes", "axis", "broadcast", "checked_shape", "integer", "integers", "reduced"]
-
 Shape = tuple[int, ...]
 
 #: The largest size of an axis, and the largest number of elements.

@@ -17,8 +17,6 @@ from typing import Any, NoReturn
 
 from ogive.errors import ModelError, message
 
-__all__ = ["Document", "Members", "Step", "is_regular", "read_document", "read_text"]
-
 Step = str | int
 """One step of a path into a document: the name of a member or the number of an entry."""
 

@@ -12,8 +12,6 @@ from typing import Any, NoReturn, TypeVar
 from ogive.common.documents.document import Document, Members, Step
 from ogive.errors import ModelError, OgiveError, message
 
-__all__ = ["DocumentPlace", "shown"]
-
 _T = TypeVar("_T")
 
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}

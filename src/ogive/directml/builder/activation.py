@@ -13,8 +13,6 @@ from ogive.directml.enumerations import DML_OPERATOR_TYPE, short_name
 from ogive.directml.structure import CONVERTERS, REQUIRED, short
 from ogive.errors import ArgumentError, message
 
-__all__ = ["FusedActivation"]
-
 
 class FusedActivation:
     """An activation for ``fused_activation=``: its operator's type and its numbers, in the order of the desc.

@@ -13,8 +13,6 @@ from ogive.directml.structure import short
 from ogive.directml.tensor import View, element_type, view
 from ogive.errors import ArgumentError, message
 
-__all__ = ["Buffer", "as_array", "checked_array", "converted", "view_of"]
-
 
 def as_array(subject: str, what: object, value: Any) -> np.ndarray:
     """The value as an array."""

@@ -19,8 +19,6 @@ from ogive.directml.tensor import View
 from ogive.errors import ArgumentError, described, message
 from ogive.operators.pickling import plain_bytes
 
-__all__ = ["CompiledGraph", "InputSlot"]
-
 
 class InputSlot:
     """An input of a graph. ``is_used``: whether an output depends on it."""

@@ -28,8 +28,6 @@ from ogive.directml.structure import short
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC
 from ogive.errors import ArgumentError, ParameterError, message
 
-__all__ = ["Graph"]
-
 
 class Graph(Maker):
     """A graph under construction, on a device.

@@ -28,8 +28,6 @@ from ogive.errors import ArgumentError, ParameterError, message
 if TYPE_CHECKING:
     from ogive.directml.builder.compiled import CompiledGraph
 
-__all__ = ["Binding", "GraphBuilder", "Model", "activation_soft_max", "input_tensor"]
-
 
 class Binding:
     """An input of a graph and its data: an array of numbers, converted to the tensor's type.

@@ -33,8 +33,6 @@ from ogive.directml.support import identical
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC
 from ogive.errors import ArgumentError, ParameterError, ShapeError, UnsupportedError, message
 
-__all__ = ["broadcast", "call", "function_of", "reinterpret"]
-
 
 @cache
 def function_of(name: str) -> Callable[..., Any] | None:

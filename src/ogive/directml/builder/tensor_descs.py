@@ -14,8 +14,6 @@ from ogive.directml.structure import short
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type, packed_strides
 from ogive.errors import ArgumentError, DTypeError, message
 
-__all__ = ["TensorDesc", "TensorPolicy", "data_type_of", "dtype_of"]
-
 _DATA_TYPES = {
     row.numpy: DML_TENSOR_DATA_TYPE[row.directml] for row in ELEMENT_TYPES.values() if row.directml is not None
 }

@@ -17,8 +17,6 @@ from ogive.directml.life_cycle import Operator
 from ogive.directml.structure import short
 from ogive.errors import ArgumentError, ParameterError, described, message
 
-__all__ = ["Expression", "ExpressionNode", "Maker"]
-
 
 class ExpressionNode:
     """The source of a tensor in a graph: an operator with its operands, or an input if there is no operator."""

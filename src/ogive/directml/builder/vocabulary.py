@@ -18,8 +18,6 @@ from ogive.directml.enumerations import ENUMERATIONS
 from ogive.directml.structure import REQUIRED
 from ogive.directml.support import identical
 
-__all__ = ["ApiArgument", "ApiFunction", "Variant", "aliases", "functions"]
-
 Kind = Literal["tensor", "number", "scalar", "scale_bias", "fused_activation", "choice", "axes", "sizes", "data_type"]
 
 _KINDS: dict[str, Kind] = {

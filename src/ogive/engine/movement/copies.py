@@ -17,29 +17,6 @@ from ogive.engine.movement import LARGEST_RANK, fits_an_array
 from ogive.engine.movement.views import normal_axes
 from ogive.errors import ShapeError, UnsupportedError
 
-__all__ = [
-    "center_crop_pad",
-    "compress",
-    "concat",
-    "depth_to_space",
-    "eye_like",
-    "gather",
-    "gather_elements",
-    "gather_nd",
-    "non_zero",
-    "one_hot",
-    "pad",
-    "range_",
-    "reverse_sequence",
-    "scatter_elements",
-    "scatter_nd",
-    "space_to_depth",
-    "split_sizes",
-    "tile",
-    "topk",
-    "trilu",
-]
-
 
 def _axis(axis: int, rank: int) -> int:
     return normal_axes((axis,), rank)[0]

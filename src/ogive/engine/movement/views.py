@@ -16,20 +16,6 @@ import numpy as np
 from ogive.engine.movement import LARGEST_RANK, fits_an_array
 from ogive.errors import ShapeError, UnsupportedError
 
-__all__ = [
-    "constant_of_shape",
-    "expand",
-    "flatten",
-    "normal_axes",
-    "reshape",
-    "shape_of",
-    "size_of",
-    "slice_",
-    "squeeze",
-    "transpose",
-    "unsqueeze",
-]
-
 
 def reshape(data: np.ndarray, *, shape: Any = (), allowzero: int = 0) -> np.ndarray:
     wanted = _integers("shape", shape)

@@ -16,8 +16,6 @@ from ogive.errors import UnsupportedError, message, naming
 from ogive.golden.specification import Specification, find_operator
 from ogive.golden.vectors import Vectors
 
-__all__ = ["write"]
-
 
 def write(vectors: Vectors, folder: Path) -> list[Path]:
     """Write a folder. Elements lie along the last axis; each case of a row-wise operator is a dispatch of its own."""

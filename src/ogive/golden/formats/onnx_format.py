@@ -21,8 +21,6 @@ from ogive.golden.vectors import Case, Vectors
 from ogive.golden.whole_arrays import model_of_whole
 from ogive.onnx.node_support import supported
 
-__all__ = ["RANK", "model_of", "write"]
-
 #: A tensor of a model has one rank, so sizes of 1 are put in front of shorter shapes.
 RANK = 4
 

@@ -21,8 +21,6 @@ from ogive.golden.vectors import Case, Vectors
 from ogive.onnx.schemas import default_values
 from ogive.webnn.operator_table import OPERATORS as TABLE
 
-__all__ = ["OPERATORS", "write"]
-
 #: Ogive's name -> WebNN's, and WebNN's names of the options.
 OPERATORS: dict[str, tuple[str, dict[str, str]]] = {
     "clamp": ("clamp", {"min": "minValue", "max": "maxValue"}),

@@ -16,8 +16,6 @@ from ogive.golden.vectors import Case
 from ogive.onnx.node_support import supported
 from ogive.webnn.operator_table import OPERATORS as TABLE
 
-__all__ = ["FROM_ONNX", "Node", "specifications"]
-
 
 class Node(NamedTuple):
     """One operator of WebNN with its tensors."""

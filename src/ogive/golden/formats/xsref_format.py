@@ -17,8 +17,6 @@ from ogive.errors import UnsupportedError, message, naming
 from ogive.golden.specification import find_operator
 from ogive.golden.vectors import Vectors
 
-__all__ = ["FUNCTIONS", "write"]
-
 #: Ogive's name -> that of xsref.
 FUNCTIONS = {
     "cbrt": "cbrt",

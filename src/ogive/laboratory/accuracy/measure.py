@@ -21,8 +21,6 @@ from ogive.laboratory.reference import evaluate, evaluate_exactly, to_long_doubl
 from ogive.operators.operator import Operator
 from ogive.operators.row_operator import RowOperator
 
-__all__ = ["ROUNDS", "STEP", "begun", "changed_parameters", "fingerprint", "sample", "sample_rows", "sweep"]
-
 F = TypeVar("F", bound=Findings)
 
 #: Inputs of one step.

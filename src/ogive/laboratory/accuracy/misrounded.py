@@ -31,8 +31,6 @@ from ogive.laboratory.accuracy.report import Findings
 from ogive.laboratory.accuracy.running_bound import evaluate_with_bounds
 from ogive.operators.operator import Operator
 
-__all__ = ["Misrounded", "WrongResult", "count_misrounded", "digest_of_results"]
-
 #: How many wrong results are kept as examples.
 EXAMPLES = 8
 

@@ -15,8 +15,6 @@ import numpy as np
 
 from ogive.common.dtypes import FLOAT_FORMATS
 
-__all__ = ["BINS", "ErrorReport", "Findings", "key", "load"]
-
 #: Upper ends of the histogram's bins, in ULP.
 BINS = (0.5, 0.501, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0, 1.25, 1.5, 2.0, 4.0, 16.0, 256.0, np.inf)
 

@@ -27,8 +27,6 @@ from ogive.graph.expression import Expression, Format, Operation, walk
 from ogive.graph.limits import with_limits
 from ogive.laboratory.reference import compiled_error_function
 
-__all__ = ["FUNCTION", "BoundRules", "Enclosed", "Estimated", "enclosed", "evaluate_with_bounds", "rounded_to"]
-
 #: The largest error of NumPy's functions, in units in the last place: four times what their makers state.
 FUNCTION = 16
 #: The errors of SciPy's erf and erfc, which take the place of glibc's where these are not.

@@ -12,8 +12,6 @@ import numpy as np
 from ogive.common.dtypes import FLOAT_FORMATS, ElementType, stored_type
 from ogive.errors import DTypeError, message
 
-__all__ = ["error_in_ulp", "float_type", "units_in_one"]
-
 
 def float_type(kind: ElementType | np.dtype | type | str) -> ElementType:
     """The floating-point type of that name, or of that NumPy dtype.

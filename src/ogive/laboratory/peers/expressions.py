@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["JAX", "LITERT", "NUMEXPR", "ONNX", "TORCH", "TORCH_INTO", "TORCH_IN_PLACE", "expression"]
-
 _TRIGONOMETRIC = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh")
 _OF_X = (*_TRIGONOMETRIC, *["abs", "ceil", "exp", "floor", "neg", "reciprocal", "round", "sign", "sqrt", "tanh"])
 _OF_TWO = {"add": "+", "sub": "-", "mul": "*", "div": "/"}

@@ -19,8 +19,6 @@ import numpy as np
 from ogive.errors import ArgumentError, MissingPackageError, UnsupportedError, message
 from ogive.laboratory.peers.expressions import JAX, ONNX, TENSORFLOW, TORCH, expression
 
-__all__ = ["PEERS", "function", "one_node", "openvino_core", "version", "when_known"]
-
 Function = Callable[..., np.ndarray]
 
 

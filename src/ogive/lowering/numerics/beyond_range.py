@@ -18,23 +18,6 @@ from ogive.lowering.numerics.double_word import DoubleWord
 from ogive.lowering.numerics.totals import Totals
 from ogive.lowering.numerics.truths import both, either, except_where
 
-__all__ = [
-    "FRESH",
-    "NEXT_TO_NOTHING",
-    "SATURATED",
-    "Found",
-    "certain",
-    "least_exponent",
-    "of_comparison",
-    "of_extreme",
-    "of_nan",
-    "of_nothing",
-    "of_product",
-    "of_quotient",
-    "of_sum",
-    "outside",
-]
-
 #: The exponents of vast numbers: of all at least, of what overflows, and of a saturated exponential.
 LEAST, FRESH, SATURATED = 600, 890, 2000
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from ogive.graph.expression import Expression
 
-__all__ = ["EXACT", "UNKNOWN", "Beyond", "Bound"]
-
 
 @dataclass(frozen=True)
 class Beyond:

@@ -33,8 +33,6 @@ from ogive.lowering.numerics.precisions import CORRECTED, LOST, Precision
 from ogive.lowering.numerics.totals import Totals
 from ogive.lowering.numerics.truths import both, chosen, either, except_where, nowhere
 
-__all__ = ["UNSEEN", "Bounded", "exact_operand", "exact_parameter"]
-
 #: Truth values of truth values.
 TRUTHS_OF_TRUTHS = frozenset({ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT})
 

@@ -29,9 +29,6 @@ from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.machine import Machine, is_power_of_two
 from ogive.lowering.numerics.truths import both, either
 
-__all__ = ["LARGEST_EXPONENT", "Arithmetic", "DoubleWord", "Multiple"]
-
-
 #: Next to this power of two a number is zero or infinite, whatever it is multiplied by.
 LARGEST_EXPONENT = 2.0**22
 

@@ -24,23 +24,6 @@ from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.machine import Machine
 from ogive.lowering.numerics.truths import either
 
-__all__ = [
-    "FARTHEST",
-    "LARGEST",
-    "ROUNDINGS",
-    "SLACK",
-    "SMALLEST",
-    "UNIT",
-    "FloatFloat",
-    "FloatFloatArithmetic",
-    "NoFloatFloat",
-    "TooManyRoundings",
-    "U",
-    "bits_beyond",
-    "half_unit",
-    "unsigned",
-]
-
 #: The error of rounding to float32, relative to a number.
 U = 2.0**-24
 

@@ -10,9 +10,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-__all__ = ["EVERYTHING", "Interval"]
-
-
 #: The smallest number of float64: what underflows lies between zero and it.
 LEAST = math.ulp(0.0)
 

@@ -9,8 +9,6 @@ from ogive.graph import operations as ops
 from ogive.graph.expression import COMPARISONS, Expression, Format, Operation, in_format, node
 from ogive.lowering.numerics.truths import both, opposite
 
-__all__ = ["LONG", "Machine", "is_power_of_two"]
-
 #: The polynomials of a float64 that computes shorter results with a bound of the error (bounded.py).
 LONG = "long"
 

@@ -24,22 +24,6 @@ from dataclasses import dataclass, replace
 
 from ogive.graph.expression import Format
 
-__all__ = [
-    "CORRECTED",
-    "CORRECTED_DOUBLES",
-    "CORRECTED_ELEMENTS",
-    "CORRECTED_ROWS",
-    "CORRECTED_ROWS_OF_DOUBLES",
-    "IN_WORDS",
-    "LOST",
-    "NEXT_TO_NOTHING",
-    "PROMOTED",
-    "PROMOTED_USUAL",
-    "SINGLE_FOR_BFLOAT16",
-    "SINGLE_FOR_FLOAT16",
-    "Precision",
-]
-
 #: The loss by underflow, and more: for results of float64, and for others. A subnormal addend of an FMA takes some processors 150
 #: cycles.
 LOST, LOST_OF_SHORTER = 2.0**-1070, 2.0**-1000

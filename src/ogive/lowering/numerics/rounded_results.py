@@ -13,25 +13,6 @@ from ogive.graph.expression import STORAGE, Expression, Format, in_format, node,
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.truths import both, either, except_where, opposite
 
-__all__ = [
-    "are_same",
-    "have_same_halves",
-    "in_storage",
-    "is_near_tie",
-    "is_short",
-    "is_tiny",
-    "moved_by_half",
-    "normal_single_to_odd",
-    "product_to_odd",
-    "single_to_16_bits",
-    "single_to_odd",
-    "to_integer",
-    "to_odd",
-    "to_subnormal",
-    "upper_half",
-    "with_zeros_below",
-]
-
 #: How many more undecided results an instruction is worth. A test by a mask alone takes one less.
 WORTH_AN_INSTRUCTION = 1.5
 

@@ -22,8 +22,6 @@ from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.precisions import SINGLE_FOR_BFLOAT16, SINGLE_FOR_FLOAT16
 from ogive.lowering.numerics.truths import both, either, except_where
 
-__all__ = ["Factors", "NoSingle", "SingleBounded"]
-
 
 class NoSingle(Exception):
     """Float32 has no rule for this, or its bound is too large."""

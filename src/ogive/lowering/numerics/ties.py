@@ -20,27 +20,6 @@ from ogive.lowering.numerics.double_word import DoubleWord
 from ogive.lowering.numerics.totals import Totals
 from ogive.lowering.numerics.truths import both, either, except_where, nowhere
 
-__all__ = [
-    "AtZero",
-    "at_zero",
-    "beside_value",
-    "chosen",
-    "either_of",
-    "exactness",
-    "moved_to_integers",
-    "near",
-    "near_zero",
-    "of_magnitude",
-    "of_multiple",
-    "of_product",
-    "of_quotient",
-    "of_ratio",
-    "of_sum",
-    "order",
-    "scaled",
-    "signs",
-]
-
 #: Products of exact numbers are exact beyond this.
 SMALLEST = 2.0**-800
 

@@ -9,8 +9,6 @@ from ogive.graph.expression import Expression, Format, node
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.truths import both
 
-__all__ = ["Totals"]
-
 
 class Totals(Arithmetic):
     """`Arithmetic` that adds up what numbers may be wrong by."""

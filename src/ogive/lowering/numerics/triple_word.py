@@ -17,8 +17,6 @@ from ogive.graph.expression import Expression, Format
 from ogive.lowering.numerics.machine import Machine
 from ogive.lowering.numerics.truths import both
 
-__all__ = ["TripleArithmetic", "TripleWord"]
-
 #: The share of the terms' magnitudes that a sum of up to seven numbers may lose, and that one rounding may.
 LOST, ROUNDED = 2.0**-50, 2.0**-52
 

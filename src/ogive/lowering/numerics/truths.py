@@ -7,8 +7,6 @@ from typing import overload
 from ogive.graph import operations as ops
 from ogive.graph.expression import Expression, Format, Operation, node
 
-__all__ = ["both", "chosen", "either", "except_where", "nowhere", "opposite"]
-
 
 def nowhere() -> Expression:
     """The truth value that is false everywhere, where a truth value has to be there."""

@@ -9,8 +9,6 @@ from ogive.graph.expression import Expression, Format, depends_on_elements
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.machine import is_power_of_two
 
-__all__ = ["Uncorrected", "Unfused"]
-
 
 class Uncorrected(Arithmetic):
     """float32 in one word. Some sums and quotients are written so that they lose less."""

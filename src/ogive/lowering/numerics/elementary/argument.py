@@ -22,8 +22,6 @@ from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.machine import Machine
 from ogive.lowering.numerics.single import Factors, SingleBounded
 
-__all__ = ["Argument", "Made", "SingleOperand", "cubic", "is_cubic", "where_reached"]
-
 
 @dataclass(frozen=True)
 class Argument:

@@ -13,18 +13,6 @@ from typing import Any
 from ogive.graph.expression import Format
 from ogive.lowering.numerics.machine import LONG
 
-__all__ = [
-    "FAST",
-    "PIECEWISE",
-    "POLYNOMIALS",
-    "QUOTIENTS",
-    "SECOND_LEVEL",
-    "TABLES",
-    "TWO_OVER_PI",
-    "WORDS",
-    "numbers_in_single",
-]
-
 #: How the file names a form.
 FORMS = {"F32": Format.F32, "F64": Format.F64, "LONG": LONG}
 

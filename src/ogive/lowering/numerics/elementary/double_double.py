@@ -13,22 +13,6 @@ from functools import cache
 from ogive.graph.expression import Expression
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 
-__all__ = [
-    "Pair",
-    "constant",
-    "negative",
-    "of_number",
-    "over",
-    "plus",
-    "plus_smaller",
-    "polynomial",
-    "series",
-    "single",
-    "split",
-    "times",
-    "times_whole",
-]
-
 #: (high, low): low is at most half a unit of high, or a little more.
 Pair = tuple[Expression, Expression]
 

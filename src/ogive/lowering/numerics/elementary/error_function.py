@@ -58,17 +58,6 @@ from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG, Machine
 
-__all__ = [
-    "ERF",
-    "LIMIT_OF_TAIL",
-    "NORMAL_TAIL",
-    "erf",
-    "erf_near_zero",
-    "erfc",
-    "normal_tail",
-    "scaled_normal_tail",
-]
-
 #: K, and where erfc is so small that its product with any number that comes with it is zero after rounding.
 MIDDLE = 4.0
 ZERO = 27.5

@@ -26,8 +26,6 @@ from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
 from ogive.lowering.numerics.truths import both, either
 
-__all__ = ["computed_remainder", "is_one_word", "larger", "remainder", "smaller"]
-
 
 def larger(m: Arithmetic, a: DoubleWord, b: DoubleWord) -> DoubleWord:
     """The larger one; of two zeros 0 if one of them is."""

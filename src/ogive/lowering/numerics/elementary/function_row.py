@@ -23,25 +23,6 @@ from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic
 from ogive.lowering.numerics.interval import EVERYTHING, Interval
 from ogive.lowering.numerics.machine import Machine
 
-__all__ = [
-    "FUNCTIONS",
-    "Function",
-    "InPairs",
-    "InSingle",
-    "alike",
-    "anywhere",
-    "computed_by",
-    "inside",
-    "inverse_squares",
-    "known_in_pairs",
-    "known_in_single",
-    "more_than_result",
-    "of_operand",
-    "of_result",
-    "unit",
-    "within",
-]
-
 #: The results of vast operands: a vast number, the limit, or what nobody knows.
 Vast = Literal["vast", "limit", "unknown"]
 

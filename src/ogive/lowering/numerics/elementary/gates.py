@@ -31,24 +31,6 @@ from ogive.lowering.numerics.float_float import SMALLEST, FloatFloat, FloatFloat
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
 
-__all__ = [
-    "HARD_MISH_RAMP",
-    "HARD_SWISH_RAMP",
-    "LOGISTIC_GATE_SLOPE",
-    "NORMAL_GATE",
-    "NORMAL_SLOPE",
-    "SOFTPLUS_TAIL",
-    "TANH_GATE",
-    "TANH_GATE_SLOPE",
-    "gated",
-    "mish_gate",
-    "mish_slope",
-    "slope_of_gate",
-    "soft_sign",
-    "softplus_tail",
-    "times_ramp",
-]
-
 #: Both forms of gelu of -w, negated.
 NORMAL_GATE, TANH_GATE = (Piecewise(**PIECEWISE[name]) for name in ("NORMAL_GATE", "TANH_GATE"))
 

@@ -17,8 +17,6 @@ from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.elementary.derived_numbers import TWO_OVER_PI
 from ogive.lowering.numerics.interval import Interval
 
-__all__ = ["HUGE", "reduced_huge_angle"]
-
 #: From here on an angle is huge.
 HUGE_EXPONENT = 36
 HUGE = 2.0**HUGE_EXPONENT

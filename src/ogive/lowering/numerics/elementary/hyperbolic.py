@@ -69,18 +69,6 @@ from ogive.lowering.numerics.float_float import SLACK, SMALLEST, Around, FloatFl
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG, Machine
 
-__all__ = [
-    "HUNDRED_TWENTIETH",
-    "LEAST_OF_SINH",
-    "SATURATED_IN_SINGLE",
-    "TANH",
-    "cosh",
-    "sinh",
-    "tanh",
-    "tanh_below_saturation",
-    "tanh_slope",
-]
-
 #: Beyond these sinh and cosh are infinite, even if they are multiplied by the smallest normal number.
 INFINITE = 1400.0
 

@@ -25,9 +25,6 @@ from ogive.lowering.numerics.elementary.function_row import Function, computed_b
 from ogive.lowering.numerics.elementary.logarithm import log
 from ogive.lowering.numerics.interval import Interval
 
-__all__ = ["erfinv"]
-
-
 #: A smaller operand is computed as if it were 2**300 times as large: the function is linear there.
 SMALL, LIFT = 2.0**-400, 300.0
 

@@ -37,9 +37,6 @@ from ogive.lowering.numerics.elementary.piecewise import Piecewise, evaluated, o
 from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic
 from ogive.lowering.numerics.interval import Interval
 
-__all__ = ["ACOSH", "ASINH", "ATANH", "LEAST_OF_ACOSH", "acosh", "asinh", "atanh"]
-
-
 #: From here on log(2 x) is near enough. Numbers of a shorter format have squares that do not overflow.
 LARGE = {Format.F32: 2.0**128, Format.F64: 2.0**60}
 

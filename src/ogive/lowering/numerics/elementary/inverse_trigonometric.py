@@ -41,8 +41,6 @@ from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
 from ogive.lowering.numerics.truths import either
 
-__all__ = ["ACOS", "ASIN", "ATAN", "acos", "asin", "atan", "atan2"]
-
 PI = 2 / TWO_OVER_PI
 
 #: tan(pi / 8) and tan(3 pi / 8), in few bits: the polynomial is good a little further.

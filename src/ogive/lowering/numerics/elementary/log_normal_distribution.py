@@ -26,9 +26,6 @@ from ogive.lowering.numerics.elementary.function_row import computed_by
 from ogive.lowering.numerics.elementary.logarithm import log, log1p
 from ogive.lowering.numerics.interval import Interval
 
-__all__ = ["log_ndtr"]
-
-
 #: log(2 pi) / 2, to 200 bits.
 HALF_LOG_TWO_PI = Fraction(0xEB3F8E4325F5A53494BC900144192023CFB08F8D13458B4DDE, 1 << 200)
 

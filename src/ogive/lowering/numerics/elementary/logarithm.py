@@ -40,19 +40,6 @@ from ogive.lowering.numerics.machine import LONG, Machine
 from ogive.lowering.numerics.single import NoSingle
 from ogive.lowering.numerics.truths import both, either
 
-__all__ = [
-    "LEAST_OF_LOG",
-    "half_log_of_quotient",
-    "is_ordinary",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "precise_log",
-    "reduced",
-    "times_log_2",
-]
-
 #: The logarithms of e and 2 to base 10, to 250 bits.
 LOG10_E = Fraction(0x1BCB7B1526E50E32A6AB7555F5A67B8647DC68C048B934404747E5A89EF1D4A, 1 << 250)
 LOG10_2 = irrational_numbers.LOG_2 * LOG10_E

@@ -5,8 +5,6 @@ Written by accuracy/derive_bounds.py, which says how these are derived; change t
 
 from __future__ import annotations
 
-__all__ = ["CORRECTED", "IN_WORDS", "PAIRED", "PROMOTED", "SHORT"]
-
 #: Uncompensated float64 with the long polynomials, for results of fewer bits.
 PROMOTED: dict[str, float] = {
     "acos": 5.3849069790260265e-15,  # 2**-47.4

@@ -26,8 +26,6 @@ from ogive.lowering.numerics.float_float import (
 )
 from ogive.lowering.numerics.interval import Interval
 
-__all__ = ["Piecewise", "evaluated", "less", "odd_in_pairs"]
-
 
 @dataclass(frozen=True)
 class Piecewise:

@@ -28,8 +28,6 @@ from ogive.lowering.numerics.elementary.logarithm import is_ordinary, precise_lo
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.truths import both, either
 
-__all__ = ["cbrt", "power"]
-
 
 def power(m: Arithmetic, x: DoubleWord, y: DoubleWord) -> DoubleWord:
     """``x`` to the power of ``y``."""

@@ -30,8 +30,6 @@ from ogive.lowering.numerics.precisions import LOST, NEXT_TO_NOTHING
 from ogive.lowering.numerics.single import NoSingle, SingleBounded
 from ogive.lowering.numerics.truths import both, either, except_where, nowhere
 
-__all__ = ["bounded", "condition_within", "of_one", "rule_of", "single_rule"]
-
 #: The largest error of a function that underflows.
 UNDERFLOW = 2.0**-980
 

@@ -43,19 +43,6 @@ from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG
 from ogive.lowering.numerics.truths import both
 
-__all__ = [
-    "HALF_TURN",
-    "LARGEST_TURN",
-    "NO_TURN",
-    "cos",
-    "long_cosine",
-    "long_sine",
-    "of_cosine",
-    "of_sine",
-    "sin",
-    "tan",
-]
-
 #: A little more than pi / 4.
 QUARTER = 0.7855
 

@@ -13,20 +13,6 @@ from ogive.graph.expression import Expression
 from ogive.lowering.numerics.double_word import Arithmetic
 from ogive.lowering.numerics.elementary.double_double import Pair
 
-__all__ = [
-    "Coefficient",
-    "Coefficients",
-    "numbers",
-    "odd",
-    "over",
-    "plus_product",
-    "polynomial",
-    "rising",
-    "square",
-    "sum_of_any",
-    "times",
-]
-
 #: A coefficient in one word, or in two: the second one None where it is zero.
 Coefficient = tuple[Expression] | tuple[Expression, Expression | None]
 

@@ -60,34 +60,6 @@ from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import LONG, Machine, is_power_of_two
 from ogive.lowering.numerics.truths import either, except_where
 
-__all__ = [
-    "EXACT_LOG_2",
-    "FARTHEST",
-    "FAR_IN_SINGLE",
-    "LIMIT_OF_SLOPES",
-    "LOG2_E",
-    "OF_SUMS",
-    "ROUNDED_LOG_2",
-    "ZERO_IN_SINGLE",
-    "decay",
-    "difference_of_powers",
-    "exp",
-    "exp_as_quotient",
-    "exp_in_pairs",
-    "exp_in_single",
-    "exp_of_sums",
-    "exponential_less_one",
-    "minus_log_2",
-    "of_ninth_degree",
-    "reduced_exponent",
-    "reduced_in_single",
-    "whole_exp_in_pairs",
-    "whole_exp_in_single",
-    "whole_part",
-    "with_infinities",
-    "with_subnormals",
-]
-
 
 def of_ninth_degree(m: Arithmetic, x: Expression, coefficients: tuple[float, ...]) -> Expression:
     """p(x), of degree 9, in six multiplications and five additions beside them.

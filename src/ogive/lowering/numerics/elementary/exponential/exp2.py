@@ -28,8 +28,6 @@ from ogive.lowering.numerics.elementary.function_row import InPairs, computed_by
 from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic
 from ogive.lowering.numerics.interval import Interval
 
-__all__ = ["exp2"]
-
 #: The limits for powers of two.
 EXP2_RANGE = (-2200.0, 2020.0)
 EXP2_RANGE_IN_FLOAT64 = (-1000.0, 1020.0)

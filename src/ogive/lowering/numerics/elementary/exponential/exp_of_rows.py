@@ -13,8 +13,6 @@ from ogive.lowering.numerics.elementary.own_errors import PAIRED
 from ogive.lowering.numerics.float_float import MANY_POWERS, UNIT, FloatFloatArithmetic
 from ogive.lowering.numerics.machine import Machine
 
-__all__ = ["LARGEST_OF_ROW", "NOTHING_OF_ROW", "SCALE_OF_ROW", "exponential_of_row"]
-
 #: The coefficients of rows: 1/3, 1/12 and 1/60.
 THIRD, TWELFTH, SIXTIETH = (float.fromhex(number) for number in ("0x1.555556p-2", "0x1.555556p-4", "0x1.111112p-6"))
 

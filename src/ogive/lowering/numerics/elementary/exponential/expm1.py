@@ -58,8 +58,6 @@ from ogive.lowering.numerics.float_float import Around, FloatFloat, FloatFloatAr
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
 
-__all__ = ["expm1", "expm1_in_float64"]
-
 #: Below the first number expm1 is -1 to far more than the precision; above the second it is infinite, in float64 even
 #: if it is multiplied by the smallest normal number.
 EXPM1_RANGE = (-80.0, 1400.0)

@@ -40,8 +40,6 @@ from ogive.lowering.numerics.float_float import FloatFloat, FloatFloatArithmetic
 from ogive.lowering.numerics.interval import Interval
 from ogive.lowering.numerics.machine import Machine
 
-__all__ = ["logistic", "logistic_slope"]
-
 LOGISTIC_RANGE_IN_FLOAT64 = (-700.0, 700.0)
 
 

@@ -38,30 +38,6 @@ from ogive.lowering.numerics.float_float import (
 )
 from ogive.lowering.numerics.interval import Interval
 
-__all__ = [
-    "FAR",
-    "HALVED",
-    "INFINITE",
-    "MOST",
-    "NOTHING",
-    "OF_SHORT_ROWS",
-    "POWERS",
-    "SIXTH",
-    "STEP",
-    "STEPS",
-    "STEP_LACKS",
-    "USUAL",
-    "WIDE",
-    "Powers",
-    "Window",
-    "inside_of_rule",
-    "not_beyond",
-    "of_powers",
-    "power_and_rest",
-    "reduced_in_pairs",
-    "rest_of_one",
-]
-
 
 @dataclass(frozen=True)
 class Powers:
