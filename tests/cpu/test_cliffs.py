@@ -10,6 +10,7 @@ import ogive
 from benchmarks.cliffs import functions
 from ogive.catalog import OPERATORS
 from ogive.cli.deciding_levels import drawn, numbers_of, signature_of
+from ogive.common.dtypes import element_type
 from ogive.engine.computation import kernel_of
 
 FUNCTIONS = functions()
@@ -57,6 +58,7 @@ ONCE = {
     "and of powers with whole exponents": ("grad(grad(pow))", "integers"),
     "and of a gate inside an operator": ("grad(grad(clipped_gelu))", "normal, width 1e4"),
     "and of roots": ("grad(grad(squareplus))", "huge"),
+    "and of quotients by expm1": ("grad(grad(log1mexp))", "normal, width 1e4"),
     "beside a product of parameters": ("parametric_softplus", "normal, width 1e4"),
     "beside a multiple of parameters": ("vjp(parametric_softplus)", "subnormal"),
 }
@@ -73,6 +75,7 @@ ONCE_IN_FLOAT64 = {
     "what vanishes times a computed factor": ("grad(grad(gelu))", "normal, width 1e4"),
     "limits at infinities beside vast numbers": ("grad(grad(mish))", "huge"),
     "tails below all numbers": ("grad(log_ndtr)", "saturated"),
+    "differences of vast exponents": ("grad(grad(log_ndtr))", "saturated"),
     "ties of two words times a parameter": ("huber_loss", "normal, width 10"),
     "infinite quotients by zero": ("vjp(rsqrt)", "one-hot"),
 }
@@ -156,6 +159,18 @@ def test_zeros_ask_for_no_repair(name, dtype):
     assert np.all(np.asarray(found) == np.dtype(dtype).type(math.log(2) if name == "softplus" else 0))
     assert kernel.counts[2] == before[2]
     assert kernel.counts[1] == before[1] or (name, dtype) in RETRIED
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_comparisons_that_a_known_one_outweighs_ask_for_no_repair(dtype):
+    """Where a gate is clipped its slope is asked for its sign, which has underflowed."""
+    op, x = ogive.grad(ogive.grad(ogive.clipped_gelu)), np.linspace(-300, 300, COUNT).astype(element_type(dtype).numpy)
+    kernel = kernel_of(op.computation(signature_of(op, dtype)))
+    for _ in range(1 + MOST_SKIPPED):
+        op(x)
+    before = kernel.counts
+    op(x)
+    assert kernel.counts[2] - before[2] <= MOST
 
 
 #: Data of which many elements are alike, as padding, masks and what has overflowed are: of 8,192 elements.

@@ -31,7 +31,7 @@ MUCH, MUCH_OF_NORMAL = 100, 16
 NOTHING = 10_000
 
 #: Below it the series of Mills' ratio is good to 2**-110.
-FAR_TAIL, TERMS = -100, 11
+FAR_TAIL, TERMS = -50, 14
 
 
 def _logistic_slope(u: Term) -> Term:

@@ -401,6 +401,9 @@ def _quotient_by_expm1(a: Expression) -> Expression | None:
     others = [factor for factor in factors if factor is not exponential]
     if len(others) != len(factors) - 1:
         return None
+    again = next((n for n in others if n.operation is ops.DIVIDE and n.operands[1] is q), None)
+    if again is not None and not is_squared:
+        others, is_squared = [n.operands[0] if n is again else n for n in others], True
     rest = functools.reduce(_product, others) if others else constant(1)
     half = _of(functions.SINH, _times(Fraction(1, 2), u))
     divisor = _times(4, _product(half, half)) if is_squared else _negative(_of(functions.EXPM1, _negative(u)))

@@ -81,6 +81,8 @@ class Bounded(Totals):
         self.knows_infinities = self.of_doubles and self.is_long
         self.doubts: dict[Expression, Expression] = {}
         """A truth value -> where it may be the wrong one."""
+        self.may_underflow: set[Expression] = set()
+        """The comparisons of these that are in doubt over whole ranges of data: others are, of next to no element."""
         self.known_doubts: dict[Expression, Expression | None] = {}
         """The doubts of truth values that are made of others."""
 
@@ -672,6 +674,8 @@ class Bounded(Totals):
         if doubt is not None:
             known = self.doubts.get(truth)
             self.doubts[truth] = either(known, doubt) or doubt
+            if a.error.static or b.error.static:
+                self.may_underflow.add(truth)
         return truth
 
     def _closeness(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
@@ -900,7 +904,10 @@ class Bounded(Totals):
         """The doubt of a truth value made of others: none if a known one decides it."""
         doubts = [self._known_doubt(operand) for operand in truth.operands]
         found = either(*doubts)
-        if found is None or not self.follows_exactness or truth.operation not in (ops.AND, ops.OR):
+        if not self.may_underflow.isdisjoint(truth.operands):
+            self.may_underflow.add(truth)
+        is_worth_it = self.follows_exactness or truth in self.may_underflow
+        if found is None or not is_worth_it or truth.operation not in (ops.AND, ops.OR):
             return found
         for operand, doubt in zip(truth.operands, doubts, strict=True):
             decides = self.not_(operand) if truth.operation == ops.AND else operand
