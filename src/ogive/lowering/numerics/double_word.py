@@ -63,49 +63,40 @@ class DoubleWord:
         return self.low is None and self.exponent is None
 
 
+#: The effects that operations share on the fields of numbers: of their magnitude alone, and of new numbers.
+_OF_MAGNITUDE = Effects(kept="exponent low_is_number low_follows", made="high low interval mantissa is_normal error")
+_OF_ALL = Effects(made="high low exponent interval mantissa low_is_number is_normal low_follows error")
+
+#: The same on bounds.
+_KEPT = "relative static absolute doubt bits least largest exactly vast vast_exponent nan"
+_BOUND_KEPT = Effects(kept=f"{_KEPT} keeps_sign", made="beyond")
+_BOUND_MADE = Effects(made=f"{_KEPT} keeps_sign beyond")
+
 #: The effects of operations on the fields of numbers, and of the bounds that some have (bounded.py).
 EFFECTS: Table = {
     "negate": {
         DoubleWord: Effects(
             kept="exponent low_is_number is_normal low_follows", made="high low interval mantissa error"
         ),
-        Bound: Effects(
-            kept="relative static absolute doubt bits least largest keeps_sign exactly vast vast_exponent nan",
-            made="beyond",
-        ),
+        Bound: _BOUND_KEPT,
     },
-    "absolute": {
-        DoubleWord: Effects(
-            kept="exponent low_is_number low_follows", made="high low interval mantissa is_normal error"
-        ),
-        Bound: Effects(
-            kept="relative static absolute doubt bits least largest keeps_sign exactly vast vast_exponent nan",
-            made="beyond",
-        ),
-    },
+    "absolute": {DoubleWord: _OF_MAGNITUDE, Bound: _BOUND_KEPT},
     "copy_sign": {
-        DoubleWord: Effects(
-            kept="exponent low_is_number low_follows", made="high low interval mantissa is_normal error"
-        ),
+        DoubleWord: _OF_MAGNITUDE,
         Bound: Effects(
-            kept="relative static absolute doubt bits least largest exactly vast vast_exponent nan",
+            kept=_KEPT,
             made="keeps_sign",
             dropped={"beyond": "a number of the other sign lies on the other side of it"},
         ),
     },
     "add": {
-        DoubleWord: Effects(made="high low exponent interval mantissa low_is_number is_normal low_follows error"),
+        DoubleWord: _OF_ALL,
         Bound: Effects(
             made="relative static absolute doubt least largest keeps_sign exactly beyond vast vast_exponent nan",
             dropped={"bits": "a sum is known by its unit"},
         ),
     },
-    "multiply": {
-        DoubleWord: Effects(made="high low exponent interval mantissa low_is_number is_normal low_follows error"),
-        Bound: Effects(
-            made="relative static absolute doubt bits least largest keeps_sign exactly beyond vast vast_exponent nan"
-        ),
-    },
+    "multiply": {DoubleWord: _OF_ALL, Bound: _BOUND_MADE},
     "divide": {
         DoubleWord: Effects(
             made="high low exponent interval mantissa low_is_number error",
@@ -135,25 +126,18 @@ EFFECTS: Table = {
             made="high low exponent interval mantissa low_is_number is_normal error",
             dropped={"low_follows": "the other number's second word may be none"},
         ),
-        Bound: Effects(
-            made="relative static absolute doubt bits least largest keeps_sign exactly beyond vast vast_exponent nan"
-        ),
+        Bound: _BOUND_MADE,
     },
     "integral": {
         DoubleWord: Effects(
             made="high low interval mantissa low_is_number is_normal low_follows error",
             dropped={"exponent": "it is multiplied in"},
         ),
-        Bound: Effects(
-            made="relative static absolute doubt bits least largest keeps_sign exactly beyond vast vast_exponent nan"
-        ),
+        Bound: _BOUND_MADE,
     },
     "error_of_extreme": {
-        DoubleWord: Effects(made="high low exponent interval mantissa low_is_number is_normal low_follows error"),
-        Bound: Effects(
-            made="relative static absolute doubt bits least largest exactly beyond vast vast_exponent nan",
-            dropped={"keeps_sign": "the sign of the other number may be another"},
-        ),
+        DoubleWord: _OF_ALL,
+        Bound: Effects(made=f"{_KEPT} beyond", dropped={"keeps_sign": "the sign of the other number may be another"}),
     },
 }
 
