@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,8 @@ import numpy as np
 from ogive.common.dtypes import ElementType
 from ogive.common.keys import remembered
 from ogive.graph import operations as ops
-from ogive.graph.expression import ROW_NUMBERS, Expression, Format, in_format, node, walk
+from ogive.graph.elementary_functions import POWER
+from ogive.graph.expression import ROW_NUMBERS, Expression, Format, depends_on_elements, in_format, node, walk
 from ogive.lowering.cost import usual_cost, with_undecided
 from ogive.lowering.float_float_results import float_float_results
 from ogive.lowering.identities import beside_one, infinite_at_ends
@@ -30,7 +32,7 @@ from ogive.lowering.numerics.single import SingleBounded
 from ogive.lowering.program import MASK, Level, Number, Program
 from ogive.lowering.rounded_once import rounds_once
 from ogive.lowering.single_results import single_results
-from ogive.lowering.tested import TestedReals
+from ogive.lowering.tested import SUMS, TestedReals, is_exact_often
 from ogive.lowering.tested_doubles import TestedDoubles
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
 
 #: Results, and where these are undecided; None: nowhere.
 Tested = tuple[tuple[Expression, ...], Expression | None]
+
+#: Operations that leave a rest, and how many of these a formula has whose results are exact often.
+ROUNDED, FEW = frozenset({ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.DIVIDE}), 8
 
 #: Operations for which neither level has a rule with bounds.
 NO_TEST = frozenset({*ROW_NUMBERS, ops.INTEGER_POWER, ops.BIT_SHIFT_LEFT, ops.BIT_SHIFT_RIGHT, ops.BIT_COUNT})
@@ -125,9 +130,11 @@ def with_test(
         last = made(TestedDoubles(words, inputs, form).tested_shortly(roots, outputs))
         return _level_before(last, moderate_results(last, roots, words))
     is_long = any(t.bits == 64 for t in (*inputs, *outputs))
-    arithmetic = Bounded(CORRECTED if is_long else PROMOTED)
+    follows_rests = not is_long and _are_exact_often(roots)
+    arithmetic = Bounded(CORRECTED if is_long else PROMOTED, follows_rests=follows_rests)
     tested = TestedReals(arithmetic, inputs, form).tested_shortly(roots, outputs)
-    short = single_results(roots, inputs, outputs, with_undecided(*tested))
+    follows_rests &= any(map(is_exact_often, roots)) and all(map(_is_arithmetic, walk(*roots)))
+    short = single_results(roots, inputs, outputs, with_undecided(*tested), follows_rests)
     if short is None:
         last = made(tested)
         found = _level_before(last, moderate_results(last, roots, arithmetic))
@@ -136,6 +143,25 @@ def with_test(
         found = _behind_single(last, *short)
     pairs = float_float_results(in_pairs, inputs, outputs, last, usual_cost(found.first))
     return replace(found, first_levels=pairs) if pairs else found
+
+
+def _are_exact_often(roots: Sequence[Expression]) -> bool:
+    """Whether many results may be exact, or ties: they have few bits if a sum of operands and its products are what they are made
+    of, and few operations. So has a sum that is an exponent, of which a power asks whether it is whole.
+    """
+    nodes = [n for n in walk(*roots) if depends_on_elements(n)]
+    rounded = [n for n in nodes if n.operation in ROUNDED and all(map(depends_on_elements, n.operands))]
+    sums = [n for n in rounded if n.operation in SUMS]
+    has_sum = bool(sums) or any(n.operation is POWER and n.operands[1].operation in SUMS for n in nodes)
+    return has_sum and len(sums) < len(rounded) <= FEW
+
+
+def _is_arithmetic(root: Expression) -> bool:
+    """Whether this is no function, and no constant that ends every hope of a number of few bits."""
+    if root.operation is ops.CONSTANT and isinstance(root.attribute, Fraction):
+        return not root.attribute.denominator & (root.attribute.denominator - 1)
+    has_no_bits = root.operation.is_elementary or root.operation is ops.SQUARE_ROOT
+    return not has_no_bits or root.operation.returns_operand
 
 
 def _behind_single(

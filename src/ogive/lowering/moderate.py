@@ -89,7 +89,8 @@ def moderate_results(
 
 def _reals(arithmetic: Bounded, inputs: tuple[ElementType, ...], limits: Limits) -> ModerateReals:
     if isinstance(arithmetic, SingleBounded):
-        arithmetic = SingleBounded(arithmetic.goal, are_moderate=arithmetic.are_moderate)  # without doubts
+        m = arithmetic  # without its doubts
+        arithmetic = SingleBounded(m.goal, are_moderate=m.are_moderate, follows_rests=m.follows_rests)
         return ModerateSingles(arithmetic, inputs, limits)
     return (ModerateDoubles if arithmetic.of_doubles else ModerateReals)(arithmetic, inputs, limits)
 

@@ -21,7 +21,7 @@ from ogive.lowering.numerics.elementary.propagation import single_rule
 from ogive.lowering.numerics.rounded_results import are_same, have_same_halves, is_near_tie, moved_by_half, upper_half
 from ogive.lowering.numerics.single import NoSingle, SingleBounded
 from ogive.lowering.numerics.truths import either, except_where
-from ogive.lowering.tested import SUMS, TestedReals, has_rule
+from ogive.lowering.tested import SUMS, TestedReals, has_rule, is_exact_often
 
 #: The sign of a result is that of all its operands.
 PRODUCTS = frozenset({ops.NEGATE, ops.MULTIPLY, ops.DIVIDE, ops.COPY_SIGN})
@@ -51,6 +51,7 @@ def single_results(
     inputs: Sequence[ElementType],
     outputs: Sequence[ElementType],
     long: Sequence[Expression],
+    follows_rests: bool = False,
 ) -> tuple[SingleBounded, list[Expression], tuple[Expression, ...], Expression | None] | None:
     """The arithmetic, what it computes, the results and where they are undecided; None where float64 costs less, or has to compute them.
 
@@ -64,7 +65,7 @@ def single_results(
     for computed, are_moderate in ((products, False), (with_positive_parameters(products), True)):
         if are_moderate and all(current.operation is not ops.PARAMETER for current in walk(*roots)):
             continue
-        m = SingleBounded(storage, are_moderate=are_moderate)
+        m = SingleBounded(storage, are_moderate=are_moderate, follows_rests=follows_rests)
         try:
             results, undecided = SingleReals(m, tuple(inputs), Format.F32).tested(computed, outputs)
         except NoSingle:
@@ -113,7 +114,7 @@ class SingleReals(TestedReals):
         """A result: what a choice chooses is chosen before it is rounded, so that there is one test."""
         if root.format is Format.TRUTH or output.is_integer:
             raise NoSingle("a result that is no number")
-        storage = STORAGE[output.name]
+        m, storage = self.m, STORAGE[output.name]
         number = self.result(root)
         error = number.error
         if not error.is_known:
@@ -121,28 +122,38 @@ class SingleReals(TestedReals):
         value = self._canonical(root, number.high)
         if error.is_exact or self._is_sum_of_exact(root, storage):
             return in_format(value, storage), error.doubt
-        if any(self._is_sum_of_exact(chosen, storage) for chosen in walk(root, operands=self._chosen_among)):
+        is_tie_often = m.follows_rests and error.exactly is not None and is_exact_often(root)
+        among = walk(root, operands=self._chosen_among)
+        if not is_tie_often and any(self._is_sum_of_exact(chosen, storage) for chosen in among):
             raise NoSingle("a choice of sums, of which every other one may be a tie")
         if 2 * error.relative * 2.0**24 > LARGEST_SHARE * (1 << LACKING[storage]):
             raise NoSingle("too many results would be undecided")
+        undecided: Expression | None
         if storage is Format.F16 and error.absolute is None:
-            return self._half_of_both_ends(root, value, error)
-        if error.absolute is not None:
-            undecided = except_where(self._is_between_ties(number, error, storage), error.exactly)
+            result, undecided = self._half_of_both_ends(root, value, error)
+        elif error.absolute is not None:
+            undecided = self._is_between_ties(number, error, storage)
             is_wide = storage is Format.BF16  # which is no tie where it is decided, but perhaps zero
             result = upper_half(moved_by_half(value, 0)) if is_wide else in_format(value, storage)
-            return result, either(undecided, error.doubt)
+            if not m.follows_rests:
+                undecided = except_where(undecided, error.exactly)
+        else:
+            result, undecided = self._between_halves(root, value, error)
+        if is_tie_often:  # which may be a tie
+            result, undecided = in_format(value, storage), m.unless(undecided, error.exactly)
+        return result, either(undecided, error.doubt)
+
+    def _between_halves(self, root: Expression, value: Expression, error: Bound) -> tuple[Expression, Expression]:
+        """A number with a relative bound as bfloat16, and whether it is near to a tie."""
         reach = math.ceil(error.relative * 2.0**24 + error.static / SMALLEST) - 1
-        if 2 * reach > LARGEST_SHARE * (1 << LACKING[storage]):
+        if 2 * reach > LARGEST_SHARE * (1 << LACKING[Format.BF16]):
             raise NoSingle("what underflow loses is more than the smallest numbers")
         if error.static and not self._keeps_signs(root):
             raise NoSingle("the sign of a number near zero is not known")
         moved = moved_by_half(value, reach)
-        return upper_half(moved), either(is_near_tie(moved, reach), error.doubt)
+        return upper_half(moved), is_near_tie(moved, reach)
 
-    def _half_of_both_ends(
-        self, root: Expression, value: Expression, error: Bound
-    ) -> tuple[Expression, Expression | None]:
+    def _half_of_both_ends(self, root: Expression, value: Expression, error: Bound) -> tuple[Expression, Expression]:
         """A number with a relative bound as float16, of the upper end of its interval, and whether the lower end is another.
 
         Ends are products, which are rounded, too. A static bound counts beside the first tie. Smaller numbers are zeros, and
@@ -157,7 +168,7 @@ class SingleReals(TestedReals):
         m = self.m
         ends = (m.mul_(value, m.number(end)) for end in (1 - reach, 1 + reach))
         lower, upper = (in_format(end, Format.F16) for end in ends)
-        return upper, either(m.not_(are_same(lower, upper)), error.doubt)
+        return upper, m.not_(are_same(lower, upper))
 
     def _keeps_signs(self, root: Expression) -> bool:
         """Whether all that a choice may come to has the sign of the exact number."""

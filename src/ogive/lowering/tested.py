@@ -77,6 +77,8 @@ SIGNED_ZEROS = frozenset(
 
 SUMS = frozenset({ops.ADD, ops.SUBTRACT})
 
+WHOLE = frozenset({ops.FLOOR, ops.CEILING, ops.TRUNCATE, ops.ROUND_EVEN})
+
 #: Operations that make zero of zeros, beside functions that are zero there.
 ZEROS_OF_ZEROS = frozenset({ops.ADD, ops.SUBTRACT, ops.NEGATE, ops.ABSOLUTE, ATAN2})
 
@@ -99,6 +101,25 @@ def _of_signed_zero(current: Expression) -> Sequence[Expression]:
 def has_rule(operation: Operation) -> bool:
     """Whether an operation is a function that an arithmetic computes, and none that may return its operand."""
     return operation.is_elementary and operation.lowering is not None and not operation.returns_operand
+
+
+def is_exact_often(root: Expression) -> bool:
+    """Whether one of the numbers that this may be is a sum, perhaps times what all elements share; or has a whole number as
+    a factor, which is zero often.
+    """
+    return any(
+        current.operation in SUMS or any(operand.operation in WHOLE for operand in current.operands)
+        for current in walk(root, operands=_scaled_or_chosen)
+    )
+
+
+def _scaled_or_chosen(current: Expression) -> Sequence[Expression]:
+    if current.operation is ops.SELECT:
+        return current.operands[1:]
+    if current.operation in (ops.MULTIPLY, ops.DIVIDE):
+        varying = [operand for operand in current.operands if depends_on_elements(operand)]
+        return varying if len(varying) == 1 else ()
+    return current.operands if current.operation in (ops.NEGATE, ops.ABSOLUTE) else ()
 
 
 class TestedReals(RealLowering):
@@ -210,17 +231,19 @@ class TestedReals(RealLowering):
             differing = differ(low, high)
             differing = except_where(differing, error.exactly)
             return self._rounded(self.beyond(number, error), storage), self._open(error, differing)
+        exactly = error.exactly if is_exact_often(root) else None  # other results are seldom ties
+        value = in_format(number.high, Format.F32)
         if storage is Format.F32 and _is_normal(number):
-            value = in_format(number.high, Format.F32)
-            return value, either(self._is_near_tie(number.high, error.relative + ROUNDED), error.doubt)
+            is_near = self._is_near_tie(number.high, error.relative + ROUNDED)
+            return value, either(m.unless(is_near, exactly), error.doubt)
         if storage is Format.F32:
             ends = self._ends(number, error)
             low, high = (in_format(n.high, Format.F32) for n in ends)
             differing = differ(low, high)
             if error.absolute is not None and number.interval.low < 0:  # -0 + 0 is 0, but -0 - 0 is -0
                 differing = both(differing, m.not_(m.equal_(*(n.high for n in ends))))
-            return low, either(differing, error.doubt)
-        return self._tested_16_bits(root, number, error, storage)
+            return low if exactly is None else value, either(m.unless(differing, exactly), error.doubt)
+        return self._tested_16_bits(root, number, replace(error, exactly=exactly), storage)
 
     def _with_zeros(self, root: Expression, number: DoubleWord) -> Bound:
         """The bound of a result that knows its sign where it is zero because operands are."""
@@ -300,9 +323,10 @@ class TestedReals(RealLowering):
         Where the bound runs beside the number, its ends are rounded so, too, with that as a part of the error.
         """
         m = self.m
-        if self.is_sharp:
+        if self.is_sharp or error.exactly is not None:
             low, high = (in_format(self._rounded(end, storage), storage) for end in self._ends(number, error))
-            return self._rounded(self.beyond(number, error), storage), either(differ(low, high), error.doubt)
+            undecided = m.unless(differ(low, high), error.exactly)
+            return self._rounded(self.beyond(number, error), storage), either(undecided, error.doubt)
         sign_is_known = error.absolute is None and error.static <= NEXT_TO_NOTHING
         if sign_is_known and error.relative < LARGEST_NEAR_TIE:
             return self._short_of_single(root, number.high, error, storage)

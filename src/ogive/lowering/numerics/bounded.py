@@ -20,6 +20,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
 
 from ogive.common.dtypes import ELEMENT_TYPES, ElementType
 from ogive.graph import operations as ops
@@ -31,7 +32,7 @@ from ogive.lowering.numerics.interval import EVERYTHING
 from ogive.lowering.numerics.machine import is_power_of_two
 from ogive.lowering.numerics.precisions import CORRECTED, LOST, Precision
 from ogive.lowering.numerics.totals import Totals
-from ogive.lowering.numerics.truths import both, chosen, either, except_where, nowhere
+from ogive.lowering.numerics.truths import both, chosen, either, except_where, nowhere, opposite
 
 #: Truth values of truth values.
 TRUTHS_OF_TRUTHS = frozenset({ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT})
@@ -66,7 +67,7 @@ class Bounded(Totals):
     bounded = True
     computes_in = Format.F64
 
-    def __init__(self, precision: Precision = CORRECTED) -> None:
+    def __init__(self, precision: Precision = CORRECTED, *, follows_rests: bool = False) -> None:
         if precision.form is not self.computes_in:
             raise ValueError(f"bounds are known of float{self.computes_in.bits}, not of {precision.form.value}")
         super().__init__(precision.form, precision.goal)
@@ -76,7 +77,7 @@ class Bounded(Totals):
         self.share_of_static, self.next_to_nothing = precision.share_of_static, precision.next_to_nothing
         self.is_long, self.of_doubles, self.is_usual = precision.is_long, precision.of_doubles, precision.is_usual
         self.follows_zeros, self.follows_exactness = precision.follows_zeros, precision.follows_exactness
-        self.follows_vast = precision.follows_vast
+        self.follows_vast, self.follows_rests = precision.follows_vast, follows_rests
         self.follows_nan = self.follows_exactness or self.of_doubles
         self.knows_infinities = self.of_doubles and self.is_long
         self.doubts: dict[Expression, Expression] = {}
@@ -237,7 +238,12 @@ class Bounded(Totals):
         exactly = self.are_exact(a, b) if is_scaled else self.of_one_word(a, b)
         if self.follows_exactness and not is_scaled:
             exactly = either(exactly, self._exactly_scaled(a, b), self._exactly_scaled(b, a))
-        if exactly is not None and not in_range:
+        if self.follows_rests and exactly is not None and not is_scaled:
+            rest = self.fma_(a.high, b.high, self.neg_(result.high))
+            exactly = both(exactly, self.equal_(rest, self.number(0.0)))
+            if self._frame_least(a) * self._frame_least(b) < self.smallest_normal * 2.0**self.precision:
+                exactly = both(exactly, self._has_room(result.high))
+        elif exactly is not None and not in_range:
             has_room: Expression | None = self._has_room(result.high)
             if self.follows_zeros:
                 is_zero = (self.equal_(factor.high, self.number(0.0)) for factor in dict.fromkeys((a, b)))
@@ -247,7 +253,8 @@ class Bounded(Totals):
             exactly = both(exactly, has_room) if is_followed else None
         if self.follows_zeros and (static or absolute is not None):
             exactly = either(exactly, *(self._zero_of(*pair) for pair in ((a, b), (b, a))))
-        exactly = either(exactly, self._exactly_zero(result, *operands))
+        if exactly is not None or not self.follows_rests:  # zeros alone are not worth a question
+            exactly = either(exactly, self._exactly_zero(result, *operands))
         keeps_sign = self._both_keep_signs(a, b)
         beyond = ties.of_product(self, a, b) if self.extended else None
         if self.is_own and a.low is None and b.low is None:
@@ -362,7 +369,7 @@ class Bounded(Totals):
         doubt = either(doubt, of_divisor)
         if y.absolute is not None:
             absolute = self._plus(absolute, self._magnitude(result), y.absolute)
-            uncertain = self.not_less(self.mul_(y.absolute, self.number(2.0**10)), self._magnitude(b))
+            uncertain = self.not_less(self.mul_(y.absolute, self.number(2.0**10)), self._magnitude(b), b)
             known = either(y.vast, zero, self.is_infinity(b), self._where_exact(b))
             doubt = either(doubt, except_where(uncertain, known))
         if absolute is not None and self.is_own:
@@ -438,14 +445,14 @@ class Bounded(Totals):
         if self.extended and x.least < self.small:  # what is left of the radicand underflows
             doubt = either(doubt, except_where(self.less_(self._magnitude(a), self.number(self.small)), zero))
         if x.absolute is not None:
-            uncertain = self.not_less(self.mul_(x.absolute, self.number(2.0**10)), self._magnitude(a))
+            uncertain = self.not_less(self.mul_(x.absolute, self.number(2.0**10)), self._magnitude(a), a)
             doubt = either(doubt, except_where(uncertain, either(zero, self.is_infinity(a), self._where_exact(a))))
             if self.is_own:  # by the reciprocal that the root's second word has
                 reciprocal = self.div_(self.number(0.5), result.high)
                 absolute = self.mul_(self.mul_(x.absolute, self.number(1 + 2.0**-8)), reciprocal)
             else:
                 absolute = self.div_(self.mul_(x.absolute, self.number(0.5 + 2.0**-9)), result.high)
-        exactly = self.of_one_word(a)
+        exactly = None if self.follows_rests else self.of_one_word(a)
         if exactly is not None:
             rest = self.fma_(self.neg_(result.high), result.high, a.high)
             exactly = both(exactly, self.equal_(rest, self.number(0.0)))
@@ -522,7 +529,15 @@ class Bounded(Totals):
 
     def _exactly_where(self, condition: Expression, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """The condition that the chosen one of two numbers is exact."""
-        return chosen(condition, self.are_exact(a), self.are_exact(b))
+        are_exact = self.are_exact(a), self.are_exact(b)
+        # Where one never is, the question costs more than it decides.
+        return None if self.follows_rests and None in are_exact else chosen(condition, *are_exact)
+
+    def unless(self, undecided: Expression | None, exactly: Expression | None) -> Expression | None:
+        """Whether this is undecided and the number not exact. In float64 a branch costs less than to ask for all elements."""
+        if undecided is None or exactly is None or not self.follows_rests or self.format is Format.F32:
+            return except_where(undecided, exactly)
+        return node(ops.SELECT_RARE, (undecided, opposite(exactly), nowhere()), None, Format.BIT)
 
     def error_of_choice(self, choice: DoubleWord, a: DoubleWord, b: DoubleWord) -> Bound:
         if not choice.error.is_known or a.exponent or b.exponent:
@@ -705,14 +720,15 @@ class Bounded(Totals):
         assert margin is not None
         margin, distance = self.widened(margin), self.abs_(self._difference(a, b))
         # Numbers without a difference and without an error are equal for certain.
-        close = self.less_(distance, margin) if self.is_own else self.not_less(margin, distance)
+        close = self.less_(distance, margin) if self.is_own else self.not_less(margin, distance, a, b)
         if self.is_own:
             for n in (a, b):  # the margin of next to nothing underflows
                 if n.error.relative and n.error.least < NORMAL_MARGIN:
                     is_tiny = self.less_(distance, self.number(NORMAL_MARGIN))
                     close = either(close, except_where(is_tiny, self.is_zero(n))) or close
-        exactly = self.are_exact(a, b) if self.follows_exactness else self._where_exact(a, b)
-        return either(doubt, except_where(close, exactly))
+        follows = self.follows_exactness or self.follows_rests
+        exactly = self.are_exact(a, b) if follows else self._where_exact(a, b)
+        return either(doubt, self.unless(close, exactly))
 
     def _is_exact_beside(self, a: DoubleWord, b: DoubleWord) -> bool:
         """Whether a number is exact but where it is tiny, and the other no tiny one: products of operands beside limits."""
@@ -747,7 +763,8 @@ class Bounded(Totals):
             result, doubt = self._whole_of_two_words(operation, a)
         elif not is_exact:
             result, doubt = self._whole_of_one_word(operation, a, result)
-        doubt = either(x.doubt, x.vast, except_where(doubt, self.of_one_word(a) if self.follows_exactness else None))
+        exactly = self.of_one_word(a) if self.follows_exactness or self.follows_rests else None
+        doubt = either(x.doubt, x.vast, self.unless(doubt, exactly))
         small = replace(result, error=Bound(0.0, 0.0, None, doubt, x.bits, 1.0, x.largest + 1, nan=x.nan))
         most = self.largest_whole
         if is_exact or self.is_own or a.interval.within(-most, most):
@@ -755,7 +772,11 @@ class Bounded(Totals):
         absolute = self._sum_of(self.total(a), self.number(1.0))
         error = replace(x, relative=0.0, static=0.0, absolute=absolute, bits=None, exactly=None, beyond=None)
         large = replace(a, error=replace(error, largest=x.largest + 1), interval=result.interval)
-        return self.select(self.less_(self.number(most), self.abs_(a.high)), large, small)
+        is_large = self.less_(self.number(most), self.abs_(a.high))
+        found = self.select(is_large, large, small)
+        if self.follows_rests:
+            found = replace(found, error=replace(found.error, exactly=self.not_(is_large)))
+        return found
 
     @property
     def largest_whole(self) -> float:
@@ -932,7 +953,7 @@ class Bounded(Totals):
         has_one_sign = a.interval.low >= 0 or a.interval.high <= 0
         if (has_one_sign and not self.extended) or (a.error.is_relative and a.error.relative < 1):
             return self.always
-        exactly = self.are_exact(a) if self.follows_vast else None
+        exactly = self.are_exact(a) if self.follows_vast or self.follows_rests else None
         found = either(a.error.keeps_sign, a.error.vast, exactly)
         if has_one_sign:  # the logarithm of what is rounded to 1 is 0, not -0
             is_negative = self.is_negative_(a.high)
@@ -989,7 +1010,8 @@ class Bounded(Totals):
             elif other.error.absolute is not None:
                 total = self.total(replace(other, error=replace(other.error, relative=0.0)))
                 assert total is not None
-                found = either(found, self.less_(self._magnitude(other), self.add_(total, total)))
+                is_open = self.less_(self._magnitude(other), self.add_(total, total))
+                found = either(found, self.unless(is_open, other.error.exactly))
         return found
 
     def _zero_of_two_signs(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
@@ -1070,9 +1092,13 @@ class Bounded(Totals):
 
     def _exactly_added(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """The condition that a sum of exact numbers is exact: of one word each, or no sum of lower parts is rounded."""
+        exactly = self.are_exact(a, b)
+        if self.follows_rests and exactly is not None:
+            total = self.add_(a.high, b.high)
+            rests = (self.equal_(self.sub_(total, x.high), y.high) for x, y in ((a, b), (b, a)))
+            return reduce(both, rests, exactly)
         if not self.follows_exactness:
             return self.of_one_word(a, b)
-        exactly = self.are_exact(a, b)
         lows = [part for part in (a.low, b.low) if part is not None]
         if exactly is None or not lows:
             return exactly
@@ -1084,18 +1110,21 @@ class Bounded(Totals):
 
     def _has_room(self, value: Expression) -> Expression:
         """The condition that nothing of a product or quotient has underflowed."""
-        return self.less_(self.number(self.small), self.abs_(value))
+        least = self.small if self.extended else self.smallest_normal * 2.0**self.precision
+        return self.less_(self.number(least), self.abs_(value))
 
     def _exactly_zero(self, result: DoubleWord, *operands: DoubleWord) -> Expression | None:
         """The condition that a product or quotient is zero because one of these is."""
-        if not self.follows_exactness:
+        if not (self.follows_exactness or self.follows_rests):
             return None
         zero = either(*map(self.is_zero, operands))
         return both(zero, self.equal_(result.high, self.number(0.0)))
 
     def _exactly_divided(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """The condition that a quotient of numbers of one word is exact."""
-        exactly = self.of_one_word(a, b) if self.follows_exactness else None
+        exactly = self.of_one_word(a, b) if self.follows_exactness or self.follows_rests else None
+        if exactly is None and self.follows_rests:
+            return None
         if exactly is not None:
             rest = self.fma_(self.neg_(result.high), b.high, a.high)
             has_room = both(self._has_room(result.high), self._has_room(a.high))
@@ -1131,17 +1160,29 @@ class Bounded(Totals):
                 a, error=replace(error, static=0.0, absolute=self._sum_of(error.absolute, self._in_frame(a)))
             )
         size = self._magnitude(a) if a.exponent is None else self.abs_(self.scale_(a.high, a.exponent))
-        uncertain = self.not_less(self.number(error.static / self.share_of_static), size)
+        uncertain = self.not_less(self.number(error.static / self.share_of_static), size, a)
         relative = error.relative + self.share_of_static
         exactly = self.are_exact(a) if self.follows_exactness else self._where_exact(a)
         doubt = either(error.doubt, except_where(uncertain, exactly))
         return replace(a, error=replace(error, relative=relative, static=0.0, doubt=doubt))
 
-    def not_less(self, a: Expression, b: Expression) -> Expression:
-        """Whether a bound is not below a number. Next to NaN it is not either; but in float64's own kernels NaN is no doubt:
-        it comes from the operands, from outside a domain, or from what has overflowed, which is in doubt before.
+    def not_less(self, a: Expression, b: Expression, *numbers: DoubleWord) -> Expression:
+        """Whether a bound is not below a size, and none of the numbers that both are made of is NaN.
+
+        In first levels NaN is no doubt: it comes from the operands, from outside a domain, or from what has overflowed, which
+        is in doubt before. The bound alone may be NaN next to an infinite operand.
         """
-        return self.less_equal_(b, a) if self.is_own else self.not_(self.less_(a, b))
+        if self.is_own:
+            return self.less_equal_(b, a)
+        found = self.not_(self.less_(a, b))
+        if self.is_long:
+            return found
+        if numbers and all(n.error.absolute is None for n in numbers):
+            return self.less_equal_(b, a)
+        for n in numbers:
+            if n.high.operation is not ops.CONSTANT:
+                found = both(found, self.equal_(n.high, n.high))
+        return found
 
     @property
     def is_own(self) -> bool:

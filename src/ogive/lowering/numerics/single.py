@@ -52,9 +52,9 @@ class SingleBounded(Bounded):
 
     computes_in = Format.F32
 
-    def __init__(self, goal: Format, *, are_moderate: bool = False) -> None:
+    def __init__(self, goal: Format, *, are_moderate: bool = False, follows_rests: bool = False) -> None:
         """``are_moderate``: whether parameters are neither tiny nor vast, and factors positive. Where one is not, all is undecided."""
-        super().__init__(SINGLE_FOR_FLOAT16 if goal is Format.F16 else SINGLE_FOR_BFLOAT16)
+        super().__init__(SINGLE_FOR_FLOAT16 if goal is Format.F16 else SINGLE_FOR_BFLOAT16, follows_rests=follows_rests)
         self.are_moderate = are_moderate
         self.immoderate: Expression | None = None
         """The condition that a parameter is not moderate."""
@@ -117,7 +117,8 @@ class SingleBounded(Bounded):
                 doubt = either(product.error.doubt, other.error.doubt)
                 high = self.fma_(found.x, found.w, other.high)
                 lost = 0.0 if other.error.least >= LEAST_TERM else self.lost
-                error = Bound(self.unit, lost, None, doubt, None, 0.0, largest, keeps_sign=self.always)
+                exactly = self._exactly_added(product, other) if self.follows_rests else None
+                error = Bound(self.unit, lost, None, doubt, None, 0.0, largest, keeps_sign=self.always, exactly=exactly)
                 return self._made(DoubleWord(high, interval=a.interval + b.interval), error)
         return super().add(a, b)
 
@@ -125,8 +126,8 @@ class SingleBounded(Bounded):
         a, b = (self._moderate_beside(x, y, max(y.error.largest, 1.0)) for x, y in ((a, b), (b, a)))
         a, b = map(self._as_large_as_it_lies, (a, b))
         result = super().multiply(a, b)
-        zeros = [zero for zero in map(self.are_exact, (a, b)) if zero is not None]
-        result = replace(result, error=replace(result.error, exactly=either(*zeros)))
+        if not self.follows_rests:
+            result = replace(result, error=replace(result.error, exactly=either(*map(self.are_exact, (a, b)))))
         if a.error.is_exact and b.error.is_exact and not result.error.is_exact:
             if not depends_on_elements(b.high):
                 self.factors[result.high] = Factors(a.high, b.high)
@@ -159,10 +160,12 @@ class SingleBounded(Bounded):
 
     def of_one_word(self, *operands: DoubleWord) -> Expression | None:
         """The condition that a sum is zero, as the exact one is: that of zeros. Sparse data have many."""
-        return self.are_exact(*operands)
+        return self.are_exact(*operands)  # which have one word
 
     def are_exact(self, *operands: DoubleWord) -> Expression | None:
         """The condition that all are zero, as the exact numbers are. That bounds include what underflow loses would hide it."""
+        if self.follows_rests:
+            return super().are_exact(*operands)
         everywhere = self.always
         for operand in operands:
             is_zero = operand.error.exactly
@@ -175,7 +178,8 @@ class SingleBounded(Bounded):
 
     def _closeness(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         doubt = either(a.error.doubt, b.error.doubt)
-        return either(doubt, except_where(super()._closeness(a, b), self.are_exact(a, b)))
+        close = super()._closeness(a, b)
+        return either(doubt, close if self.follows_rests else except_where(close, self.are_exact(a, b)))
 
     def negate(self, a: DoubleWord) -> DoubleWord:
         result = super().negate(a)

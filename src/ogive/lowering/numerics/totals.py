@@ -16,6 +16,9 @@ class Totals(Arithmetic):
     #: Whether bounds say where products, quotients and functions are exactly zero, and on which side of zero they are
     #: where they have underflowed. Sums of rows need to know.
     follows_zeros = False
+    #: Whether bounds say where a sum, product or quotient of exact numbers leaves no rest, in one word: results of few operations are
+    #: ties often.
+    follows_rests = False
     #: Whether what is infinite is so by its formula, or in doubt: in the repair of float64.
     knows_infinities = False
 
@@ -27,7 +30,7 @@ class Totals(Arithmetic):
     def of_one_word(self, *operands: DoubleWord) -> Expression | None:
         """The condition that a sum or product is exact, of exact numbers of one word each. None for nowhere.
 
-        So results that are ties are known to be. Plain float64 need not know: ties are repaired.
+        So results that are ties are known to be.
         """
         everywhere = self.are_exact(*operands)
         for operand in operands:
@@ -40,7 +43,7 @@ class Totals(Arithmetic):
         everywhere = self.always
         for operand in operands:
             exactly = self.always if operand.error.is_exact else operand.error.exactly
-            if exactly is None or not self.extended:
+            if exactly is None or not (self.extended or self.follows_rests):
                 return None
             everywhere = both(everywhere, exactly)
         return everywhere

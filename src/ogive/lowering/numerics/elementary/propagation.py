@@ -244,7 +244,10 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
             far = _far(m, function, u, change)
             if function.room is not None:
                 room = m.mul_(function.room(m, u.high, value), m.number(2.0**-10))
-                doubt = either(doubt, except_where(m.not_less(change, room), either(error.vast, far, at_zero)))
+                is_wide = m.not_less(change, room)
+                if not m.extended:  # beside NaN there is no room, and no doubt
+                    is_wide = both(is_wide, m.equal_(u.high, u.high))
+                doubt = either(doubt, except_where(is_wide, either(error.vast, far, at_zero)))
             grown = m.mul_(change, m.number(1.01))
             if slope is not None:
                 grown = m.mul_(grown, slope(m, u.high, value))
@@ -478,7 +481,7 @@ def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: Doub
             doubt = either(doubt, m.doubt_of(m.compare(ops.LESS, x, m.wide(0.0))))
     if not y.error.is_exact:
         # Whether it is an odd integer, an integer or none decides about negative numbers and -0.
-        exactly = m.are_exact(y) if m.follows_exactness else None
+        exactly = m.are_exact(y) if m.follows_exactness or m.follows_rests else None
         doubt = either(doubt, except_where(m.less_equal_(x.high, m.number(0.0)), exactly))
         if y.error.is_relative:
             relative += 760 * y.error.relative * SLACK
@@ -497,7 +500,7 @@ def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: Doub
     if not y.error.is_exact:  # 0, infinity and NaN have powers of 0 that powers of less than all numbers are not
         is_ordinary = both(m.less_(m.number(0.0), size), m.less_(size, m.number(math.inf)))
         unknown = both(m.equal_(exponent, m.number(0.0)), m.not_(is_ordinary))
-        doubt = either(doubt, except_where(unknown, m.is_zero(y) if m.follows_exactness else None))
+        doubt = either(doubt, except_where(unknown, m.is_zero(y) if m.follows_exactness else exactly))
     if not relative <= LARGEST_OF_POWERS:
         return replace(result, error=Bound(own.relative, doubt=m.always, nan=_nan_of_power(m, x, y)))
     absolute = None
