@@ -16,7 +16,7 @@ from ogive.graph.expression import Expression, Format, constant, lift, node, wal
 from ogive.lowering.cost import cost
 from ogive.lowering.fuse import fuse
 from ogive.lowering.lower import lower
-from ogive.lowering.moderate import LIMITS, _is_below
+from ogive.lowering.moderate import LIMITS
 from ogive.lowering.numerics.interval import Interval
 from ogive.runtime.kernels import make_ufunc
 from tests.inputs import CASES, assert_same_bits, random_values, special_values
@@ -284,14 +284,14 @@ def test_any_formula(root: Expression, alpha: float) -> None:
 def test_what_is_less_by_no_more_than_errors_is_not_less(scale):
     """Numbers are as good as 20 bits at least; a larger of two is chosen without looking where more lies between them."""
     one, a_little_more = sorted((scale, scale * (1 + 2.0**-21)))
-    assert not _is_below(Interval.point(one), Interval.point(a_little_more))
+    assert not Interval.point(one).is_below(Interval.point(a_little_more))
     one, more = sorted((scale, scale * (1 + 2.0**-19)))
-    assert _is_below(Interval.point(one), Interval.point(more))
+    assert Interval.point(one).is_below(Interval.point(more))
 
 
 def test_all_finite_numbers_lie_between_the_infinities():
     finite = Interval(-340.0, 340.0)
-    assert _is_below(Interval.point(-math.inf), finite)
-    assert _is_below(finite, Interval.point(math.inf))
-    assert not _is_below(Interval.point(math.inf), Interval.point(math.inf))
-    assert not _is_below(finite, Interval(0.0, math.inf))
+    assert Interval.point(-math.inf).is_below(finite)
+    assert finite.is_below(Interval.point(math.inf))
+    assert not Interval.point(math.inf).is_below(Interval.point(math.inf))
+    assert not finite.is_below(Interval(0.0, math.inf))

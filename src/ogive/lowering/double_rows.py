@@ -381,10 +381,11 @@ class DoubleRows(OnceRounded, TestedRows):
 
     def _add_up(self, root: Expression, operand: Expression, value: DoubleWord) -> None:
         number, lies = self.number(operand), sums_of(operand, value.interval)
-        if not self.scales_sums or number.exponent is None or lies.smallest_magnitude > 0:
-            super()._add_up(root, operand, value)
-        else:
+        may_underflow = number.exponent is not None and not lies.smallest_magnitude > 0
+        if self.scales_sums and may_underflow and any(map(self._is_of_distance, walk(operand, operands=within_row))):
             self._scaled_sum(root, self.m.with_exponent(number), lies)
+        else:
+            super()._add_up(root, operand, value)
 
     def _scaled_sum(self, root: Expression, number: DoubleWord, lies: Interval) -> None:
         """Add up numbers that have powers of two beside them, without the largest of these, which is found a stage before and kept: what is
