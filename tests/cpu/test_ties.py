@@ -1,5 +1,7 @@
 """An exact number and a tiny part of known sign: the sum lies beside a tie, and the kernel knows on which side."""
 
+from fractions import Fraction
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from ogive.common.dtypes import element_type, element_type_of
 from ogive.enclosures import enclosure
 from ogive.runtime import statistics
 from ogive.runtime.kernels import make_ufunc
+from tests.nearest import is_nearest
 
 FORMULAS = {
     "x - tanh(x)": lambda x: x - np.tanh(x),
@@ -199,3 +202,35 @@ def test_subnormal_doubles_are_decided_in_the_kernel(name):
     for i in range(0, 2048, 8):
         right, _ = enclosure.right_result(root, [float(x[i]) for x in arrays], numbers, kind)
         assert float(found[i]).hex() == float(right).hex(), [float(x[i]).hex() for x in arrays]
+
+
+#: Functions that have come next to a limit, times numbers and beside others: the limit, and the side on which they lie.
+SATURATED = {
+    "tanh(x) + z": (lambda x, y, z: ogive.tanh(x) + z, lambda y, z: 1 + z, -1),
+    "z - tanh(x)": (lambda x, y, z: z - ogive.tanh(x), lambda y, z: z - 1, 1),
+    "1.5 z + 1 / (1 + exp(-x))": (
+        lambda x, y, z: 1.5 * z + 1 / (1 + np.exp(-x)),
+        lambda y, z: Fraction(3, 2) * z + 1,
+        -1,
+    ),
+    "y sigmoid(x) + z": (lambda x, y, z: y * ogive.sigmoid(x) + z, lambda y, z: y + z, -1),
+    "abs(y erf(x) - z)": (lambda x, y, z: abs(y * ogive.erf(x) - z), lambda y, z: y - z, -1),
+    "-(z + exp(-x))": (lambda x, y, z: -(z + np.exp(-x)), lambda y, z: -z, -1),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", SATURATED)
+def test_sums_with_saturated_functions_are_decided(name, dtype, asked):
+    """A quarter of such sums of two ordinary numbers are ties but for what a function lacks to its limit."""
+    formula, limit, side = SATURATED[name]
+    r = np.random.default_rng(21)
+    x, y, z = r.uniform(60, 200, 2000), r.uniform(1, 2, 2000), r.normal(size=2000)
+    x, y, z = (a.astype(dtype) for a in (x, y, z))
+    found = ogive.operator(formula)(x, y, z)
+    assert not asked
+    tiny = Fraction(side, 2**400)
+    for got, *given in zip(found, *(map(Fraction, a.tolist()) for a in (y, z)), strict=True):
+        exact = limit(*given)
+        turned = -1 if name.startswith("abs") and exact < 0 else 1
+        assert is_nearest(got, turned * (exact + tiny), np.dtype(dtype)), (got, exact)

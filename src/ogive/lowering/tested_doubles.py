@@ -248,13 +248,19 @@ class TestedDoubles(OnceRounded, UntestedElements):
             doubt = either(doubt, is_small, self._zero_without_sign(root, number, value))
         if are_apart is None:
             return (to_subnormal(m, number) if splits else value), doubt
-        if splits:
-            framed = replace(number, exponent=None, interval=number.stored, error=m.error_of_mantissa(number))
+        lies_beyond = self._splits_operands and error.beyond is not None
+        if splits or lies_beyond:
+            framed = replace(number, error=replace(error, static=0.0, absolute=reach))
+            if splits:
+                framed = replace(number, exponent=None, interval=number.stored, error=m.error_of_mantissa(number))
             once, is_open = self._rounded_once(m.renormalised(framed), number.exponent)
-            is_nothing = except_where(self._is_nothing(number), are_apart)
-            is_tiny = except_where(m.less_(m.abs_(value), m.number(2.0**-1021)), is_nothing)
-            value = m.select_rare_(is_tiny, once, value)
-            are_apart = node(ops.SELECT_RARE, (is_tiny, is_open, are_apart), None, Format.BIT)
+            is_nothing = except_where(self._is_nothing(number), are_apart) if splits else None
+            is_rare = except_where(m.less_(m.abs_(value), m.number(2.0**-1021)), is_nothing) if splits else nowhere()
+            if lies_beyond:  # that decides ties, and no others are looked at
+                may_be_tie = both(m.is_finite_(number.high), are_apart)
+                is_rare = either(is_rare, except_where(may_be_tie, is_nothing))
+            value = m.select_rare_(is_rare, once, value)
+            are_apart = node(ops.SELECT_RARE, (is_rare, is_open, are_apart), None, Format.BIT)
         if self._splits_operands:  # the ends of an infinite number are NaN, but it is right where nothing is in doubt
             are_apart = except_where(are_apart, m.equal_(m.abs_(number.high), m.number(math.inf)))
         undecided = either(except_where(are_apart, error.exactly if m.follows_exactness else None), doubt)

@@ -128,19 +128,20 @@ def of_sum(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
 
 
 def _beside_exact(m: Totals, exact: DoubleWord, other: DoubleWord) -> Beyond:
+    """The number next to an exact part of a sum, or next to its sum with what the other part lies beyond, where two words hold that."""
     by_sign, found = _beside(m, exact, other), other.error.beyond
-    if found is None or exact.low is not None:
+    if found is None:
         return by_sign
     zero = m.number(0.0)
-    high, low = m.two_sum(exact.high, found.high)
-    # A number beyond one of two words, on the side of the second, lies beyond the first; which may be a tie.
-    one_word = m.equal_(low, zero)
-    above, below = (
-        both(side, either(one_word, m.less_(*ends)))
-        for side, ends in ((found.is_above, (zero, low)), (found.is_below, (low, zero)))
-    )
-    sum_ = Beyond(high, zero, above, below)
-    return chosen(m, both(m.equal_(found.low, zero), _says(sum_)), sum_, by_sign) or by_sign
+    high, rest = m.two_sum(exact.high, found.high)
+    low, lost = m.two_sum(rest, found.low)
+    is_whole = m.equal_(lost, zero)
+    if exact.low is not None:
+        low, lost = m.two_sum(low, m.low_part(exact))
+        is_whole = both(is_whole, m.equal_(lost, zero))
+    sum_ = Beyond(*m.two_sum(high, low), found.is_above, found.is_below)
+    is_known = both(both(is_whole, m.is_finite_(high)), _says(sum_))
+    return chosen(m, is_known, sum_, by_sign) or by_sign
 
 
 def _says(found: Beyond) -> Expression:
