@@ -133,15 +133,20 @@ def _beside_exact(m: Totals, exact: DoubleWord, other: DoubleWord) -> Beyond:
     if found is None:
         return by_sign
     zero = m.number(0.0)
-    high, rest = m.two_sum(exact.high, found.high)
-    low, lost = m.two_sum(rest, found.low)
-    is_whole = m.equal_(lost, zero)
+    high, low = m.two_sum(exact.high, found.high)
+    is_known = m.equal_(found.low, zero)
     if exact.low is not None:
         low, lost = m.two_sum(low, m.low_part(exact))
-        is_whole = both(is_whole, m.equal_(lost, zero))
-    sum_ = Beyond(*m.two_sum(high, low), found.is_above, found.is_below)
-    is_known = both(both(is_whole, m.is_finite_(high)), _says(sum_))
-    return chosen(m, is_known, sum_, by_sign) or by_sign
+        high, low = m.two_sum(high, low)
+        is_known = both(is_known, m.equal_(lost, zero))
+    above, below = found.is_above, found.is_below
+    if m.of_doubles:
+        is_known = both(is_known, m.is_finite_(high))
+    else:  # a tie has one word, and a number on the side of the second word lies beyond the first
+        above, below = both(above, m.less_equal_(zero, low)), both(below, m.less_equal_(low, zero))
+        low = zero
+    sum_ = Beyond(high, low, above, below)
+    return chosen(m, both(is_known, _says(sum_)), sum_, by_sign) or by_sign
 
 
 def _says(found: Beyond) -> Expression:
