@@ -4,6 +4,8 @@ import gc
 import os
 import sys
 import tempfile
+from functools import lru_cache
+from weakref import WeakValueDictionary
 
 import hypothesis
 import pytest
@@ -73,6 +75,15 @@ def threads():
     before = ogive.get_num_threads()
     yield ogive.set_num_threads
     ogive.set_num_threads(before)
+
+
+@pytest.fixture
+def own_kernels(monkeypatch):
+    """Tables of kernels for one test that forgets kernels: operators of other tests hold theirs, which `kernel_of` goes on finding."""
+    from ogive.engine import computation
+
+    monkeypatch.setattr(computation, "_kernels", WeakValueDictionary())
+    monkeypatch.setattr(computation, "_kept", lru_cache(maxsize=512)(computation._kept.__wrapped__))
 
 
 @pytest.fixture

@@ -21,6 +21,8 @@ from ogive.runtime import cache, engine_files, kernels
 from ogive.runtime.kernels import compiled, first_level, make_ufunc
 from tests.kernels import forget_kernels
 
+pytestmark = pytest.mark.usefixtures("own_kernels")
+
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX owners and modes")
 
 SIGNATURE = next(s for s in celu.signatures if s.inputs[0].name == "float32")

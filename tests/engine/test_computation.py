@@ -18,6 +18,8 @@ from ogive.operators.signature import Signature
 from ogive.runtime import cache
 from tests.kernels import forget_kernels
 
+pytestmark = pytest.mark.usefixtures("own_kernels")
+
 F32, I8 = element_type("float32"), element_type("int8")
 
 
