@@ -138,7 +138,10 @@ def results(op, signature, runner, folder, *, stream):
         return found, np.zeros(found[0].shape, bool)
     *outputs, is_open = found
     if program.undecided is not None:
-        ((*again, mask, _),) = run_all([job_of(op, signature, program.later[-1].make())], runner, folder)
+        ((*again, _),) = run_all([job_of(op, signature, program.later[-1].make())], runner, folder)
+        mask = (
+            again.pop() if program.has_mask_at_end else np.zeros(is_open.shape, np.uint8)
+        )  # the last level may decide all
         outputs = [np.where(is_open, b, a) for a, b in zip(outputs, again, strict=True)]
         is_open &= mask != 0
     return outputs, is_open
