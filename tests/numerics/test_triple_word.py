@@ -88,7 +88,9 @@ def test_constants_have_three_words():
     assert len(third.words) == 3
     left = abs(sum(Fraction(word.attribute) for word in third.words) - Fraction(1, 3))
     assert 0 < left <= Fraction(third.error.attribute) < Fraction(2) ** -160
-    assert M.constant(Fraction(3)).is_one_word
+    three = M.constant(Fraction(3))
+    assert len(three.words) == 1
+    assert three.error is None
 
 
 def test_a_number_is_rounded_where_both_ends_agree():

@@ -161,17 +161,16 @@ class _Kernels:
         tests = [] if program.undecided is None else [program.undecided]
         statements, values = self._statements([*program.results, *tests])
         words = set(re.findall(r"\w+", " ".join([*statements, *values])))
-        read = [k for k in self.inputs if (self.later and tests) or f"x{k}" in words]
+        given = [f"x{k}" for k in self.inputs] + [f"&y{k}" for k in self.outputs]
+        given += [f"p{k}" for k in range(program.parameter_count)]
+        later = range(len(self.later) if tests else 0)
+        again = [f"ogive_again{number or ''}({', '.join(given)})" for number in later]
+        read = [k for k in self.inputs if again or f"x{k}" in words]
         lines = [f"const {long} item = ({long})({self.words.number});", "if (item >= n) {", "    return;", "}"]
         lines += _places(long, read)
         lines += [line for k in read for line in self._read(k)]
         lines += statements
         lines += [f"{self._type(t)} y{k} = {bare(values[k])};" for k, t in enumerate(program.outputs)]
-        again = []
-        if self.later and tests:
-            given = [f"x{k}" for k in self.inputs] + [f"&y{k}" for k in self.outputs]
-            given += [f"p{k}" for k in range(program.parameter_count)]
-            again = [f"ogive_again{number or ''}({', '.join(given)})" for number in range(len(self.later))]
         if lists_open_elements(program):
             arguments += [f"const {uint} room", f"{p}{uint} *count", f"{p}{uint} *places"]
             arguments += [f"{self._pointer(t, is_read=False)}open{k}" for k, t in enumerate(program.inputs)]

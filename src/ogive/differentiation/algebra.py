@@ -16,6 +16,11 @@ from ogive.graph.expression import Expression, Format, Term, constant, rewritten
 ZERO, ONE = constant(0), constant(1)
 
 
+def is_power_of_two(value: Fraction) -> bool:
+    """Whether this or its negative is a power of two, however small or large."""
+    return abs(value.numerator).bit_count() == value.denominator.bit_count() == 1
+
+
 def rational(a: Expression) -> Fraction | None:
     """The value of a finite constant."""
     is_number = a.operation == ops.CONSTANT and a.format is Format.NUMBER

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 from ogive.common.dtypes import ElementType
+from ogive.differentiation.algebra import is_power_of_two, rational
 from ogive.graph import operations as ops
 from ogive.graph.elementary_functions import EXP, EXPM1, LOG1P
 from ogive.graph.expression import EXTREMES, ROW_NUMBERS, Expression, Format, node, rewritten, walk
@@ -98,9 +98,8 @@ def _is_one(n: Expression) -> bool:
 
 def _is_factor(n: Expression) -> bool:
     """Whether this is a power of two."""
-    value = n.attribute
-    is_positive = n.operation is ops.CONSTANT and isinstance(value, Fraction) and value > 0
-    return is_positive and value.numerator.bit_count() == value.denominator.bit_count() == 1
+    value = rational(n)
+    return value is not None and value > 0 and is_power_of_two(value)
 
 
 def _of_moderate(truth: Expression, asked: set[Expression]) -> bool | None:
@@ -392,13 +391,13 @@ class DoubleRows(OnceRounded, TestedRows):
         tiny keeps its bits.
         """
         m, zero, nothing = self.m, self.m.number(0.0), self.m.number(-LARGEST_EXPONENT)
-        assert number.exponent is not None
-        largest = self._largest(m.select_(m.equal_(number.high, zero), nothing, number.exponent))
+        exponent = number.exponent
+        assert exponent is not None
+        largest = self._largest(m.select_(m.equal_(number.high, zero), nothing, exponent))
 
         def add_up() -> None:
-            assert number.exponent is not None
             ends = Interval(-2.0 if number.interval.low < 0 else 0.0, 2.0 if number.interval.high > 0 else 0.0)
-            framed = replace(number, exponent=m.sub_(number.exponent, largest), interval=ends, mantissa=ends)
+            framed = replace(number, exponent=m.sub_(exponent, largest), interval=ends, mantissa=ends)
             operand = m.unscaled(replace(framed, error=m.error_in_frame(number)))
             total = super(DoubleRows, self)._sum(root.operands[0], operand)
             error, most = total.error, 2.0**63

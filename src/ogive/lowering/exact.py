@@ -131,7 +131,7 @@ def with_test(
         return _level_before(last, moderate_results(last, roots, words))
     is_long = any(t.bits == 64 for t in (*inputs, *outputs))
     follows_rests = not is_long and _are_exact_often(roots)
-    arithmetic = Bounded(CORRECTED if is_long else PROMOTED, follows_rests=follows_rests)
+    arithmetic = Bounded(CORRECTED if is_long else replace(PROMOTED, follows_rests=follows_rests))
     tested = TestedReals(arithmetic, inputs, form).tested_shortly(roots, outputs)
     follows_rests &= any(map(is_exact_often, roots)) and all(map(_is_arithmetic, walk(*roots)))
     short = single_results(roots, inputs, outputs, with_undecided(*tested), follows_rests)

@@ -67,10 +67,11 @@ def rows_with_test(
     made = rows.first()
     if made is None or made.undecided is None:
         return made
-    if rows.last is None:
+    last = rows.last
+    if last is None:
         return None
     decide = row_decider(roots, made.inputs, made.outputs, reduces=reduces)
-    first = replace(made, later=rows.later(), decide_row=decide)
+    first = replace(made, later=rows.later(last), decide_row=decide)
     if rows.are_doubles:
         return first
     shorter = float_float_rows(rows.roots, first, reduces=reduces) or _usual_rows(rows.roots, first, reduces=reduces)
@@ -114,26 +115,20 @@ class _Levels:
     def _rows(self, arithmetic: Bounded) -> TestedRows:
         return TestedRows(arithmetic, self.inputs, parameters_in(self.inputs, self.outputs), reduces=self.reduces)
 
-    def later(self) -> tuple[Level, ...]:
+    def later(self, last: Program) -> tuple[Level, ...]:
         """The levels behind the first one, of which the last has a mask: of elements of float64 one of three words, where that knows the
         formula.
         """
         make = None
-        if self.last is not None and self.last.undecided is not None and not self.reduces:
+        if last.undecided is not None and not self.reduces:
             make = in_three_words(self.roots, self.inputs, self.outputs, self.parameter_count)
         if make is None:
-            return (Level(lambda: self._with_mask(self.last), has_mask=True),)
-        last = Level(lambda: self._with_mask(make() or self.last), has_mask=True)
-        return Level(lambda: replace(self._checked(self.last), later=(last,))), last
+            return (Level(lambda: self._with_mask(last), has_mask=True),)
+        end = Level(lambda: self._with_mask(make() or last), has_mask=True)
+        return Level(lambda: replace(last, later=(end,))), end
 
-    def _checked(self, found: Program | None) -> Program:
-        if found is None:  # what the first level finds, this does
-            raise ValueError("exact: no repair of a formula over rows")
-        return found
-
-    def _with_mask(self, found: Program | None) -> Program:
+    def _with_mask(self, found: Program) -> Program:
         """A level with a mask of what it leaves undecided."""
-        found = self._checked(found)
         undecided = found.undecided
         mask = node(ops.CONSTANT, (), 0, Format.U8) if undecided is None else in_format(undecided, Format.U8)
         of_row = {*found.row_operands, *({len(self.inputs) + len(self.outputs)} if self.reduces else ())}

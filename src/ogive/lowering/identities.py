@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from ogive.differentiation.algebra import rational
+from ogive.differentiation.algebra import is_power_of_two, rational
 from ogive.differentiation.slope_forms import with_slopes
 from ogive.graph import elementary_functions as functions
 from ogive.graph import operations as ops
@@ -44,7 +44,7 @@ def as_computed(
 def _by_reciprocal(a: Expression) -> Expression:
     """A product in the place of a quotient by a power of two, of which no second word is asked."""
     divisor = rational(a.operands[1]) if a.operation == ops.DIVIDE else None
-    is_power = divisor is not None and abs(divisor.numerator).bit_count() == divisor.denominator.bit_count() == 1
+    is_power = divisor is not None and is_power_of_two(divisor)
     return _of(ops.MULTIPLY, a.operands[0], constant(1 / divisor)) if divisor and is_power else a
 
 
@@ -402,7 +402,7 @@ def _quotient_by_expm1(a: Expression) -> Expression | None:
     if len(others) != len(factors) - 1:
         return None
     again = next((n for n in others if n.operation is ops.DIVIDE and n.operands[1] is q), None)
-    if again is not None and not is_squared:
+    if again is not None and not is_squared:  # r / (exp(u) - 1) * exp(u) / (exp(u) - 1)
         others, is_squared = [n.operands[0] if n is again else n for n in others], True
     rest = functools.reduce(_product, others) if others else constant(1)
     half = _of(functions.SINH, _times(Fraction(1, 2), u))

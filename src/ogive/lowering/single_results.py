@@ -181,7 +181,7 @@ class SingleReals(TestedReals):
                 continue
             if m.keeps_sign(number) is not m.always:
                 return False
-            is_sum = current.operation in (ops.ADD, ops.SUBTRACT) and not _has_negative_zero(current.operands[0])
+            is_sum = current.operation in SUMS and not _has_negative_zero(current.operands[0])
             if is_sum and number.interval.high <= 0:
                 return False  # 0 - 0 is 0: what is next to nothing here may be nothing of an infinite operand
         factors = walk(root, operands=lambda n: n.operands if n.operation in PRODUCTS else self._chosen_among(n))

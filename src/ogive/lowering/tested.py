@@ -269,7 +269,7 @@ class TestedReals(RealLowering):
         every other time.
         """
         most = {Format.F32: 24, Format.F16: 11, Format.BF16: 8}[storage]
-        if self.m.extended or root.operation not in (ops.ADD, ops.SUBTRACT):
+        if self.m.extended or root.operation not in SUMS:
             return False
         numbers = [self.number(operand) for operand in root.operands]
         return all(

@@ -250,9 +250,10 @@ class TestedDoubles(OnceRounded, UntestedElements):
             return (to_subnormal(m, number) if splits else value), doubt
         lies_beyond = self._splits_operands and error.beyond is not None
         if splits or lies_beyond:
-            framed = replace(number, error=replace(error, static=0.0, absolute=reach))
             if splits:
                 framed = replace(number, exponent=None, interval=number.stored, error=m.error_of_mantissa(number))
+            else:
+                framed = replace(number, error=replace(error, static=0.0, absolute=reach))
             once, is_open = self._rounded_once(m.renormalised(framed), number.exponent)
             is_nothing = except_where(self._is_nothing(number), are_apart) if splits else None
             is_rare = except_where(m.less_(m.abs_(value), m.number(2.0**-1021)), is_nothing) if splits else nowhere()
@@ -351,7 +352,7 @@ class TestedDoubles(OnceRounded, UntestedElements):
             numbers = list(map(self.number, operands))
             if all(map(_is_certain, numbers)):
                 return True
-            if operation in (ops.ADD, ops.SUBTRACT):
+            if operation in SUMS:
                 for product, other in (operands, operands[::-1]):
                     if product.operation is ops.MULTIPLY:
                         parts = [self.number(n) for n in (*product.operands, other)]
@@ -383,7 +384,7 @@ class TestedDoubles(OnceRounded, UntestedElements):
         """A sum, product, quotient or root."""
         m, operation = self.m, root.operation
         numbers = list(map(self.number, root.operands))
-        if self._splits_operands and operation in (ops.ADD, ops.SUBTRACT):
+        if self._splits_operands and operation in SUMS:
             a, b = numbers
             return m.sum_of_scaled(a, b if operation == ops.ADD else m.negate(b))
         is_ratio = operation in (ops.MULTIPLY, ops.DIVIDE)

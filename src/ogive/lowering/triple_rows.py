@@ -53,8 +53,6 @@ class _TripleRows:
         self.numbers: dict[Expression, TripleWord] = {}
         self.truths: dict[Expression, Expression] = {}
         self.made: list[Reduction] = []
-        self.later: list[Callable[[], None]] = []
-        """The functions that add the second passes of sums."""
 
     def program(
         self,
@@ -65,10 +63,10 @@ class _TripleRows:
     ) -> Program | None:
         stages = list[Stage]()
         for found in reductions_by_stage(roots):
-            self.later = [again for n in found if (again := self._reduction(n)) is not None]
+            sums = [add_up for n in found if (add_up := self._reduction(n)) is not None]
             stages += self._stages(stages)
-            for again in self.later:
-                again()
+            for add_up in sums:
+                add_up()
             stages += self._stages(stages)
         if not has_room(stages):
             return None
@@ -120,13 +118,11 @@ class _TripleRows:
         for word in others[1:]:
             sizes = m.add_(m.abs_(left[0]), m.abs_(word))
             left = [m.add_(left[0], word)]
-            rounded = m.mul_(sizes, m.number(ROUNDED))
-            error = rounded if error is None else m.add_(error, rounded)
+            error = m.sum_of(error, m.mul_(sizes, m.number(ROUNDED)))
         sums = [self._exact_sum(part) for part in (coarse, rest, *left)]
         if error is not None:
-            sums[-1] = sums[-1]._replace(
-                error=self._plus(sums[-1].error, self._new("row_sum", error, Summation.UNCOMPENSATED))
-            )
+            total = self._new("row_sum", error, Summation.UNCOMPENSATED)
+            sums[-1] = sums[-1]._replace(error=m.sum_of(sums[-1].error, total))
         return m.total(sums)
 
     def _exact_sum(self, part: Expression) -> TripleWord:
@@ -135,9 +131,6 @@ class _TripleRows:
         self._new("row_sum", part)
         words = m.two_sum(self._found(), self._found(1))
         return TripleWord(words, self._new("row_lost", part))
-
-    def _plus(self, a: Expression | None, b: Expression) -> Expression:
-        return b if a is None else self.m.add_(a, b)
 
     # ---- elements
 

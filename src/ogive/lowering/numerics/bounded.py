@@ -67,7 +67,7 @@ class Bounded(Totals):
     bounded = True
     computes_in = Format.F64
 
-    def __init__(self, precision: Precision = CORRECTED, *, follows_rests: bool = False) -> None:
+    def __init__(self, precision: Precision = CORRECTED) -> None:
         if precision.form is not self.computes_in:
             raise ValueError(f"bounds are known of float{self.computes_in.bits}, not of {precision.form.value}")
         super().__init__(precision.form, precision.goal)
@@ -77,13 +77,13 @@ class Bounded(Totals):
         self.share_of_static, self.next_to_nothing = precision.share_of_static, precision.next_to_nothing
         self.is_long, self.of_doubles, self.is_usual = precision.is_long, precision.of_doubles, precision.is_usual
         self.follows_zeros, self.follows_exactness = precision.follows_zeros, precision.follows_exactness
-        self.follows_vast, self.follows_rests = precision.follows_vast, follows_rests
+        self.follows_vast, self.follows_rests = precision.follows_vast, precision.follows_rests
         self.follows_nan = self.follows_exactness or self.of_doubles
         self.knows_infinities = self.of_doubles and self.is_long
         self.doubts: dict[Expression, Expression] = {}
         """A truth value -> where it may be the wrong one."""
         self.may_underflow: set[Expression] = set()
-        """The comparisons of these that are in doubt over whole ranges of data: others are, of next to no element."""
+        """The truth values that compare what may underflow: in doubt over whole ranges of data, as others are of few elements."""
         self.known_doubts: dict[Expression, Expression | None] = {}
         """The doubts of truth values that are made of others."""
 

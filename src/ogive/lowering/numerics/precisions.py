@@ -67,6 +67,8 @@ class Precision:
     """Whether bounds say where numbers are exact as elements happen to be, and which numbers are NaN for certain."""
     follows_vast: bool = False
     """Whether bounds say which numbers are vast (beyond_range.py). Else these are in doubt."""
+    follows_rests: bool = False
+    """Whether bounds say where a sum, product or quotient of exact numbers leaves no rest: results of few operations are ties often."""
     is_usual: bool = False
     """Whether results that are infinite or NaN are undecided, so that no bound says where NaN may be another number."""
 

@@ -54,7 +54,8 @@ class SingleBounded(Bounded):
 
     def __init__(self, goal: Format, *, are_moderate: bool = False, follows_rests: bool = False) -> None:
         """``are_moderate``: whether parameters are neither tiny nor vast, and factors positive. Where one is not, all is undecided."""
-        super().__init__(SINGLE_FOR_FLOAT16 if goal is Format.F16 else SINGLE_FOR_BFLOAT16, follows_rests=follows_rests)
+        precision = SINGLE_FOR_FLOAT16 if goal is Format.F16 else SINGLE_FOR_BFLOAT16
+        super().__init__(replace(precision, follows_rests=follows_rests))
         self.are_moderate = are_moderate
         self.immoderate: Expression | None = None
         """The condition that a parameter is not moderate."""

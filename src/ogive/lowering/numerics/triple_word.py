@@ -36,11 +36,6 @@ class TripleWord(NamedTuple):
     words: tuple[Expression, ...]
     error: Expression | None = None
 
-    @property
-    def is_one_word(self) -> bool:
-        """Whether this is an exact float64."""
-        return len(self.words) == 1 and self.error is None
-
 
 class TripleArithmetic(Machine):
     """The arithmetic of such numbers."""
@@ -86,7 +81,7 @@ class TripleArithmetic(Machine):
         high, rest = self.two_sum(a.words[0], b.words[0])
         middle, left = self._exactly([rest, *a.words[1:2], *b.words[1:2]])
         low, lost = self._rounded([*left, *a.words[2:], *b.words[2:]])
-        return self._normal(high, middle, low, self._sum(a.error, b.error, lost))
+        return self._normal(high, middle, low, self.sum_of(a.error, b.error, lost))
 
     def subtract(self, a: TripleWord, b: TripleWord) -> TripleWord:
         return self.add(a, self.negate(b))
@@ -102,10 +97,10 @@ class TripleArithmetic(Machine):
         middle, left = self._exactly(parts[1])
         low, lost = self._rounded([*left, *parts[2]])
         dropped = [self.abs_(p) for p in (*parts[3], *parts[4])]
-        rounded = [self.mul_(self.abs_(p), self.number(ROUNDED)) for p in products.values() if p in parts[2]]
+        rounded = [self.mul_(self.abs_(p), self.number(ROUNDED)) for (i, j), p in products.items() if i + j == 2]
         by_errors = [self.mul_(self.size(x), y.error) for x, y in ((a, b), (b, a)) if y.error is not None]
         both_errors = [] if a.error is None or b.error is None else [self.mul_(a.error, b.error)]
-        error = self._sum(lost, *dropped, *rounded, *by_errors, *both_errors, self.number(UNDERFLOW))
+        error = self.sum_of(lost, *dropped, *rounded, *by_errors, *both_errors, self.number(UNDERFLOW))
         return self._normal(parts[0][0], middle, low, error)
 
     def divide(self, a: TripleWord, b: TripleWord) -> TripleWord:
@@ -159,13 +154,13 @@ class TripleArithmetic(Machine):
         if a.error is not None:
             error = self.fma_(a.error, self.number(SLACK), error)
         least, most = (self.add_(high, self.add_(low, end)) for end in (self.neg_(error), error))
-        size = self.abs_(least)
-        is_number = both(self.less_(zero, size), self.less_(size, self.number(math.inf)))
+        is_number = both(self.less_(zero, self.abs_(least)), self.is_finite_(least))
         return least, both(self.equal_(least, most), is_number)
 
     # ---- parts
 
-    def _sum(self, *terms: Expression | None) -> Expression | None:
+    def sum_of(self, *terms: Expression | None) -> Expression | None:
+        """The sum of bounds, of which None is nothing."""
         known = [term for term in terms if term is not None]
         return reduce(self.add_, known) if known else None
 
