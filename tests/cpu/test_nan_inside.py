@@ -152,3 +152,12 @@ def test_formulas_that_mask_nan(name, kind):
                 found = op(x).astype(np.float64)
             right = right_rows(root, [[float(v) for v in x]], {}, element_type(kind))
             assert_same_bits(found, np.array([float(v) for v in right]), x)
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-165, 1e-150, 1e160, 1e300])
+@pytest.mark.parametrize("root", [lambda x: x, f.square_root, lambda x: f.square_root(x) * 3])
+def test_sums_whose_terms_leave_the_range_beside_a_masked_nan(root, scale):
+    """Three words overflowed to NaN, for which the row's own NaN was taken to be the cause."""
+    op = ogive.row_operator(lambda x: root(f.row_sum(_or_zero(x) * _or_zero(x))))
+    masked, zero = (op(np.array([a, 3 * scale, a])) for a in (math.nan, 0.0))
+    assert_same_bits(masked, zero)

@@ -144,9 +144,23 @@ static size_t scratch_bytes(const OgiveKernel *kernel, npy_intp count, int share
     return bytes;
 }
 
+/* Puts back the results of the level before, which lie one after the other in `before`, where the mask has an element open. */
+static void put_back_open(char *const *buffers, const npy_intp *elements, const char *before, const char *mask,
+                          const OgiveKernel *later) {
+    for (int k = later->inputs; k < later->inputs + later->outputs - 1; ++k) {
+        const size_t size = (size_t)later->itemsizes[k];
+        for (npy_intp i = 0; i < elements[k]; ++i, before += size) {
+            if (mask[i] != 0) {
+                memcpy(buffers[k] + (size_t)i * size, before, size);
+            }
+        }
+    }
+}
+
 /* Computes a row again, all of it, by a later kernel of the chain: a repair, with the mask of what it leaves open, or a retry. 1 if
- * the next kernel has to follow, 0 if not, -1 if memory ran out. */
-static int compute_row_again(const ogive_row_group *group, ogive_call *call, intptr_t row, int threads,
+ * the next kernel has to follow, 0 if not, -1 if memory ran out. `follows_retry`: the row has a retry's results, of which those that
+ * the repair leaves open stay: where they are NaN or infinite is what enclosures go by, and a repair's bounds may overflow to NaN. */
+static int compute_row_again(const ogive_row_group *group, ogive_call *call, intptr_t row, int threads, int follows_retry,
                              OgiveKernel *later, double (*records)[ROWS_AT_ONCE]) {
     if (ogive_repair_function(call, later) == NULL) {
         return 0; /* the call has the exception */
@@ -156,7 +170,11 @@ static int compute_row_again(const ogive_row_group *group, ogive_call *call, int
     atomic_fetch_add_explicit(is_retry ? &counts->retried : &counts->repaired, group->count, memory_order_relaxed);
     const int operands = later->inputs + later->outputs, mask = is_retry ? operands : operands - 1;
     const npy_intp marks = is_retry ? 0 : later->of_row[mask] ? 1 : group->count;
-    char *memory = malloc((size_t)marks + 1 + scratch_bytes(later, group->count, 0));
+    size_t kept = 0;
+    for (int k = later->inputs; follows_retry && !is_retry && k < operands - 1; ++k) {
+        kept += (size_t)(later->of_row[k] ? 1 : group->count) * (size_t)later->itemsizes[k];
+    }
+    char *memory = malloc((size_t)marks + kept + 1 + scratch_bytes(later, group->count, 0));
     if (memory == NULL) {
         return -1;
     }
@@ -172,9 +190,18 @@ static int compute_row_again(const ogive_row_group *group, ogive_call *call, int
         buffers[k] = one.operands[k] = k == mask ? memory : ogive_row_operand(group, row, k);
         elements[k] = later->of_row[k] ? 1 : group->count;
     }
-    place_scratch(&one, memory + marks, 1, 0);
+    char *before = memory + marks;
+    for (int k = later->inputs; kept > 0 && k < operands - 1; ++k) {
+        const size_t bytes = (size_t)elements[k] * (size_t)later->itemsizes[k];
+        memcpy(before, buffers[k], bytes);
+        before += bytes;
+    }
+    place_scratch(&one, before, 1, 0);
     const int failed = run_stages(&one, 1, threads);
     if (failed == 0 && marks > 0 && memchr(memory, 1, (size_t)marks) != NULL) {
+        if (kept > 0) {
+            put_back_open(buffers, elements, memory + marks, memory, later);
+        }
         ogive_decide(call, later, buffers, elements);
     }
     free(memory);
@@ -190,7 +217,7 @@ static int repair_row(const ogive_row_group *group, ogive_call *call, intptr_t r
     }
     int found = 1;
     for (int i = 0; found == 1 && i < group->program->later_count; ++i) {
-        found = compute_row_again(group, call, row, threads, group->program->later[i], records);
+        found = compute_row_again(group, call, row, threads, i > 0, group->program->later[i], records);
     }
     free(memory);
     return found;
