@@ -98,7 +98,10 @@ def operands(kind: str) -> np.ndarray:
 @pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_results_are_those_of_the_formula(number: str, around: str, kind: str) -> None:
-    op = ogive.operator(lambda x: AROUND[around](NUMBERS[number](x)))
+    assert_are_right(ogive.operator(lambda x: AROUND[around](NUMBERS[number](x))), kind)
+
+
+def assert_are_right(op: ogive.Operator, kind: str) -> None:
     (root,) = op.formula(for_doubles=kind == "float64")
     x = operands(kind)
     with np.errstate(all="ignore"):
@@ -106,6 +109,40 @@ def test_results_are_those_of_the_formula(number: str, around: str, kind: str) -
     parameters = {p.name: p.default for p in op.numeric_parameters}
     expected = np.array([float(right_result(root, [float(v)], parameters, element_type(kind))[0]) for v in x])
     assert_same_bits(found, expected, x)
+
+
+WHOLE: dict[str, Callable[[Any], Any]] = {
+    "floor": f.floor,
+    "ceiling": f.ceiling,
+    "truncate": f.truncate,
+    "round_even": f.round_even,
+    "negated": lambda v: -f.ceiling(v),
+    "of the negative": lambda v: f.ceiling(-v),
+    "sign": lambda v: f.copy_sign(1, f.truncate(v)),
+}
+
+#: Numbers that lie beside whole numbers, and beside zero by less than any number of their type.
+BESIDE: dict[str, Callable[[Any], Any]] = {
+    "0.3 x + 1 - 1": lambda x: (0.3 * x + 1) - 1,
+    "0.3 x + 1/2": lambda x: 0.3 * x + 0.5,
+    "x / 3 + 1": lambda x: x / 3 + 1,
+    "1 - exp": lambda x: 1 - f.exp(x),
+    "tanh + 1": lambda x: f.tanh(x) + 1,
+    "logistic - 1": lambda x: f.logistic(x) - 1,
+    "cos - 1": lambda x: f.cos(x) - 1,
+    "x - tanh": lambda x: x - f.tanh(x),
+    "cube": lambda x: x * x * x,
+    "gelu": ogive.gelu,
+}
+
+
+@pytest.mark.matrix("number", share=3)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("whole", WHOLE)
+@pytest.mark.parametrize("number", BESIDE)
+def test_whole_numbers_have_the_sign_of_what_is_rounded(number: str, whole: str, kind: str) -> None:
+    op = ogive.operator(lambda x: WHOLE[whole](BESIDE[number](x)))
+    assert_are_right(op, kind)
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ class RealLowering:
             case ops.COPY_SIGN:
                 magnitude, sign = (self.numbers[operand] for operand in root.operands)
                 magnitude = m.doubted_by_sign(magnitude, sign)
-                value = m.single(sign)
+                value = m.signed(sign)
                 if root.operands[1].operands:  # a NaN that was computed has any sign: taken as positive
                     value = m.select_(m.equal_(value, value), value, m.abs_(value))
                 return m.copy_sign(magnitude, value)

@@ -198,6 +198,8 @@ class UntestedElements(RealLowering):
                 return m.abs_(self.finish(root.operands[0]))
             case ops.COPY_SIGN:
                 magnitude, sign = map(self.finish, root.operands)
+                if m.is_long:  # it knows the sign of a number that rounds to zero
+                    sign = m.signed(self.number(root.operands[1]))
                 if root.operands[1].operands:
                     sign = m.select_(m.equal_(sign, sign), sign, m.abs_(sign))
                 return m.copy_sign(DoubleWord(magnitude), sign).high

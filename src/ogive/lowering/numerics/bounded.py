@@ -662,6 +662,14 @@ class Bounded(Totals):
         beyond = ties.of_magnitude(self, a, near) if near is not None and self.follows_exactness else None
         return replace(result, error=replace(result.error, beyond=beyond))
 
+    def signed(self, a: DoubleWord) -> Expression:
+        value = super().signed(a)
+        if not self.is_long or a.error.beyond is None:
+            return value
+        is_positive, is_negative = ties.signs(self, a)
+        size = self.abs_(value)
+        return self.select_(is_positive, size, self.select_(is_negative, self.neg_(size), value))
+
     def copy_sign(self, magnitude: DoubleWord, sign: Expression) -> DoubleWord:
         keeps_sign = self.always if self.follows_exactness else None  # where it is not in doubt
         error = replace(magnitude.error, keeps_sign=keeps_sign, beyond=None)
@@ -673,7 +681,13 @@ class Bounded(Totals):
         if self.is_own and any(n is self.number(0.0) for n in constants):
             # A first word is zero where its number is, and has its sign.
             truth = self._on_singles(operation, a.high, b.high)
-        elif self.is_own and constants and operation is not ops.EQUAL and not (a.is_exact and b.is_exact):
+        elif (
+            self.is_own
+            and constants
+            and operation is not ops.EQUAL
+            and not (a.is_exact and b.is_exact)
+            and all(n.low is None or self.is_bounded(n.interval) for n in (a, b))  # beside an infinity it may be NaN
+        ):
             truth = self._on_singles(operation, self._difference(a, b), self.number(0.0))
         else:
             truth = super().compare(operation, a, b)
@@ -794,7 +808,10 @@ class Bounded(Totals):
         if self.is_long and a.error.beyond is not None:
             ends = ties.moved_to_integers(self, operation, ends, a.error.beyond)
             moved = self.select_(self.less_(result.high, ends[0]), ends[0], result.high)
-            result = replace(result, high=self.select_(self.less_(ends[1], moved), ends[1], moved))
+            moved = self.select_(self.less_(ends[1], moved), ends[1], moved)
+            are_same = node(ops.EQUAL, tuple(map(self.bits_, ends)), None, Format.BIT)
+            is_zero = both(self.equal_(moved, self.number(0.0)), are_same)  # of the sign that is known
+            result = replace(result, high=self.select_(is_zero, ends[0], moved))
         same = self.equal_(*ends)
         # Both ends may be zeros, of two signs.
         if operation in (ops.TRUNCATE, ops.ROUND_EVEN) and total is not None:

@@ -588,6 +588,10 @@ class Arithmetic(Machine, Checked):
         is_normal = all(value.low is None or value.is_normal for value in (a, b))
         return DoubleWord(high, low, exponent, a.interval | b.interval, a.stored | b.stored, is_number, is_normal)
 
+    def signed(self, a: DoubleWord) -> Expression:
+        """One word with the sign of a number, which may have lost that where it is zero."""
+        return self.single(a)
+
     def copy_sign(self, magnitude: DoubleWord, sign: Expression) -> DoubleWord:
         magnitude = self.absolute(magnitude)
         high = self._on_singles(ops.COPY_SIGN, magnitude.high, sign)

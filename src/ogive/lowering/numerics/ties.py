@@ -418,7 +418,10 @@ def moved_to_integers(m: Totals, operation: Operation, ends: Sequence[Expression
     next_above = m.make(ops.COPY_SIGN, next_above, m.select_(is_zero, size, n))
     next_below = m.make(ops.COPY_SIGN, next_below, m.select_(is_zero, m.neg_(size), n))
     low, high = ends
+    # A zero beside -1 or 1 keeps its sign.
+    rises = either(m.less_(low, next_above), both(is_zero, m.equal_(low, next_above)))
+    falls = either(m.less_(next_below, high), both(is_zero, m.equal_(next_below, high)))
     return [
-        m.select_(both(both(is_single, beyond.is_above), m.less_equal_(low, next_above)), next_above, low),
-        m.select_(both(both(is_single, beyond.is_below), m.less_equal_(next_below, high)), next_below, high),
+        m.select_(both(both(is_single, beyond.is_above), rises), next_above, low),
+        m.select_(both(both(is_single, beyond.is_below), falls), next_below, high),
     ]
