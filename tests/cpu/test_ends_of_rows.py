@@ -132,3 +132,33 @@ def test_products_of_nine_floats_beside_an_infinity() -> None:
 def test_an_operand_that_is_only_counted_makes_no_infinities(kind: str) -> None:
     op = own(lambda x, y: f.row_sum(x * 0.1) / f.row_count(y) + y * 0)
     assert differing(op, kind, [[1.0, 2.0, 3.5], [0.0, -0.0, INF]]) == []
+
+
+#: Conditions that ask of a number whether it is infinite as results are stored, or not.
+OF_INFINITIES = {
+    "finite": lambda x: x * x * x * x < INF,
+    "infinite": lambda x: f.isinf(-x * x * x * x),
+    "a magnitude": lambda x: f.absolute(x * x * x) < INF,
+    "above -inf": lambda x: -(x * x) * x > -INF,
+    "an exponential": lambda x: f.exp(x) < INF,
+    "of the row": lambda x: f.row_sum(x * x * x * x) < INF,
+}
+
+LARGE_ROWS = {
+    "float32": ([1e20, 2.0, -1e20, 0.5], [INF, 1e20, 100.0], [-INF, 1.0, -3e38], [math.nan, 1.0, 1e30]),
+    "float64": ([1e100, 2.0, -1e200, 0.5], [INF, 1e100, 1000.0], [-INF, 1.0, -1e300], [math.nan, 1.0, 1e300]),
+    "float16": ([1000.0, 2.0, -1000.0, 0.5], [INF, 100.0, 12.0], [-INF, 1.0, -6e4], [math.nan, 1.0, 1e4]),
+    "bfloat16": ([1e20, 2.0, -1e20, 0.5], [INF, 1e20, 100.0], [-INF, 1.0, -3e38], [math.nan, 1.0, 1e30]),
+}
+
+
+@pytest.mark.parametrize("kind", LARGE_ROWS)
+@pytest.mark.parametrize("name", OF_INFINITIES)
+def test_numbers_are_infinite_where_their_type_has_no_room(name: str, kind: str) -> None:
+    """In rows of float64 a number that float64 has no room for was finite, in results and in sums."""
+    is_so = OF_INFINITIES[name]
+    elements = own(lambda x: f.where(is_so(x), x - f.row_max(x), 3))
+    summed = own(lambda x: f.row_sum(f.where(is_so(x), 1, 0)) * f.row_max(x))
+    assert [
+        wrong for op in (elements, summed) for row in LARGE_ROWS[kind] for wrong in differing(op, kind, [row])
+    ] == []

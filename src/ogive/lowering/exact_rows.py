@@ -70,8 +70,7 @@ def rows_with_test(
     last = rows.last
     if last is None:
         return None
-    decide = row_decider(roots, made.inputs, made.outputs, reduces=reduces)
-    first = replace(made, later=rows.later(last), decide_row=decide)
+    first = replace(made, later=rows.later(last))
     if rows.are_doubles:
         return first
     shorter = float_float_rows(rows.roots, first, reduces=reduces) or _usual_rows(rows.roots, first, reduces=reduces)
@@ -275,10 +274,16 @@ def decided_by_rows(made: Program, with_place: Callable[[], Program]) -> Program
 
 
 def row_decider(
-    roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType], *, reduces: bool
+    roots: Sequence[Expression],
+    real: Sequence[Expression],
+    inputs: Sequence[ElementType],
+    outputs: Sequence[ElementType],
+    *,
+    reduces: bool,
 ) -> DecideRow:
+    """The last level of formulas. ``real`` are the same where numbers are not infinite until an element type has no room for them."""
     rounds = parameters_in(inputs, outputs) is Format.F32
-    names = {n.attribute for n in walk(*roots) if n.operation == ops.PARAMETER}
+    names = {n.attribute for n in walk(*real) if n.operation == ops.PARAMETER}
 
     def decide(
         rows: Sequence[Sequence[Number]], parameters: Sequence[float], wanted: Sequence[int] | None = None
@@ -290,7 +295,7 @@ def row_decider(
                 name: float(np.float32(parameters[position])) if rounds else parameters[position]
                 for position, name in names
             }
-        found = (right_rows(root, rows, named, output, wanted) for root, output in zip(roots, outputs, strict=True))
+        found = (right_rows(root, rows, named, output, wanted) for root, output in zip(real, outputs, strict=True))
         return tuple(row[:1] if reduces else row for row in found)
 
     return DecideRow(decide, reach_of_operands(roots))

@@ -16,7 +16,6 @@ from ogive.errors import FormulaError
 from ogive.graph import operations as ops
 from ogive.graph.expression import EXTREMES, Expression, Format, depends_on_elements, in_format, rewritten, walk
 from ogive.lowering.cost import is_worth_it, usual_cost
-from ogive.lowering.exact_rows import row_decider
 from ogive.lowering.numerics.bounded import Bounded
 from ogive.lowering.numerics.double_word import Arithmetic, DoubleWord
 from ogive.lowering.numerics.precisions import PROMOTED
@@ -53,7 +52,7 @@ def fast_rows(
         return exact
     if exact is not None and not is_worth_it(made, exact):
         return exact
-    return replace(made, decide_row=row_decider(roots, inputs, outputs, reduces=reduces))
+    return made
 
 
 def _made(

@@ -92,13 +92,15 @@ def lower(
         computed = as_computed(roots, of_doubles=True)
         return with_test(computed, in_repair, inputs, outputs, parameter_count, decide=decide)
     is_fast = accuracy == "fast" and not any(t.name == "float64" for t in types)  # which both contracts have alike
+    decide_row = row_decider(roots, real, inputs, outputs, reduces=reduces)
     tested = rows_with_test(roots, inputs, outputs, parameter_count, reduces=reduces)
     has_rows = reduces or not {n.operation for n in walk(*roots)}.isdisjoint(ROW_NUMBERS)
     if is_fast and has_rows:
         plain = with_slopes(with_signs_of_extremes(roots))
-        return fast_rows(plain, inputs, outputs, parameter_count, reduces=reduces, exact=tested)
+        made = fast_rows(plain, inputs, outputs, parameter_count, reduces=reduces, exact=tested)
+        return replace(made, decide_row=decide_row)
     if tested is not None:
-        return tested
+        return replace(tested, decide_row=decide_row)
     if not has_rows:
         decide = decider(roots, inputs, outputs)
         roots = as_computed(roots)
@@ -114,7 +116,7 @@ def lower(
     made = made_for(outputs)
     if not needs_no_bounds(roots):
         made = decided_by_rows(made, lambda: made_for((*outputs, MASK)))
-    return replace(made, decide_row=row_decider(roots, inputs, outputs, reduces=reduces))
+    return replace(made, decide_row=decide_row)
 
 
 def _arithmetic_of(
