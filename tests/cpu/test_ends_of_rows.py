@@ -162,3 +162,26 @@ def test_numbers_are_infinite_where_their_type_has_no_room(name: str, kind: str)
     assert [
         wrong for op in (elements, summed) for row in LARGE_ROWS[kind] for wrong in differing(op, kind, [row])
     ] == []
+
+
+#: Formulas of a scale, and in some of a bias, that no number of the row is made of.
+SCALED: dict[str, Callable[..., Any]] = {
+    "rms_normalization": lambda x, s: ogive.rms_normalization(x, s),
+    "rms_normalization of another epsilon": lambda x, s: ogive.rms_normalization(x, s, epsilon=0.5),
+    "layer_normalization": lambda x, s: ogive.layer_normalization(x, s, s),
+    "mean_variance_normalization": lambda x, s: ogive.mean_variance_normalization(x) * s,
+    "lp_normalization": lambda x, s: -ogive.lp_normalization(x) * s,
+    "standardize": lambda x, s: f.absolute(ogive.standardize(x) * s),
+    "chosen": lambda x, s: f.where(s == s, x / f.row_sum(x * x) * s, x - f.row_max(x)),
+}
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", SCALED)
+def test_elements_beside_a_scale_that_is_nan(name: str, kind: str) -> None:
+    """NaN of one element kept the NaN of others, whose rows had overflowed on the way."""
+    most, tiny = {"float64": (1.7e308, TINY), "float16": (6e4, 6e-8)}.get(kind, (3e38, 1e-40))
+    op, numbers = own(SCALED[name]), [most, -3.0, tiny, -most, 100.0]
+    rows = [numbers, numbers[:2], [1.0, most], [tiny, 0.5], [0.5, most, most]]
+    scales = [[0.5, math.nan, most, -0.3, 1.0], [math.nan, -0.0, tiny, 1.0, INF], [math.nan, -3.0, 1.0, math.nan, 0.5]]
+    assert [w for x in rows for s in scales for w in differing(op, kind, [x, s[: len(x)]])] == []

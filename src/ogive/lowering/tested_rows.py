@@ -174,6 +174,8 @@ class TestedRows(RowLowering, TestedReals):
         """The reduction that counts NaN among a row's operands, and is NaN beside an infinity of which enclosures are not asked."""
         self.reduced: frozenset[int] = frozenset()
         """The operands that reductions are of."""
+        self.own: frozenset[int] = frozenset()
+        """The other operands: NaN of one is of its element alone."""
 
     @property
     def of_rows(self) -> TestedRows:
@@ -185,6 +187,8 @@ class TestedRows(RowLowering, TestedReals):
         self.used = {operand for current in walk(*roots) for operand in current.operands}
         self.decides_infinities = self.decides_infinities or makes_infinities(roots, MOST_OF_SINGLE)
         self.reduced = reduced_operands(roots)
+        leaves = (n for n in walk(*roots, operands=within_row) if n.operation is ops.INPUT)
+        self.own = frozenset(n.attribute for n in leaves) - self.reduced
         return super().reduce(roots, first_scratch)
 
     def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
@@ -280,25 +284,24 @@ class TestedRows(RowLowering, TestedReals):
         return True
 
     def _look_at_operands(self) -> None:
-        """Add up 1 of NaN and ``x - x`` of other operands, which is NaN of infinities."""
-        terms = [self._summed_difference(number, leaf) for number, leaf in self._floats()]
+        """Add up 1 of NaN and ``x - x`` of other operands that rows are reduced of, which is NaN of infinities."""
+        terms = [self._summed_difference(leaf) for leaf in self._floats(self.reduced)]
         if terms:
             longest = max((term.format for term in terms), key=lambda form: form.bits)
             terms = [in_format(t, longest) for t in terms]
             total = reduce(lambda a, b: node(ops.ADD, (a, b), None, longest), terms)
             self.differences = self._new("row_sum", total, Summation.UNCOMPENSATED)
 
-    def _floats(self) -> Iterator[tuple[int, Expression]]:
-        """The operands of floating-point types, as float32 or float64."""
+    def _floats(self, among: frozenset[int]) -> Iterator[Expression]:
+        """Those operands that are of floating-point types, as float32 or float64."""
         for number, kind in enumerate(self.inputs):
-            if kind.is_float:
+            if kind.is_float and number in among:
                 leaf = stored_operand(node(ops.INPUT, (), number, Format.NUMBER), self.inputs)
-                yield number, leaf if leaf.format.bits >= 32 else in_format(leaf, Format.F32)
+                yield leaf if leaf.format.bits >= 32 else in_format(leaf, Format.F32)
 
-    def _summed_difference(self, number: int, operand: Expression) -> Expression:
+    def _summed_difference(self, operand: Expression) -> Expression:
         form, (zero, one) = operand.format, (node(ops.CONSTANT, (), c, operand.format) for c in (0.0, 1.0))
-        asks_of_infinities = self.decides_infinities or number not in self.reduced
-        difference = zero if asks_of_infinities else node(ops.SUBTRACT, (operand, operand), None, form)
+        difference = zero if self.decides_infinities else node(ops.SUBTRACT, (operand, operand), None, form)
         is_number = node(ops.EQUAL, (operand, operand), None, Format.BIT)
         return node(ops.SELECT, (is_number, difference, one), None, form)
 
@@ -309,7 +312,8 @@ class TestedRows(RowLowering, TestedReals):
         rows, found = self.rows.m, self._found(self.differences)
         floats = [r if r.format.bits >= 32 else in_format(r, Format.F32) for r in results if r.format.is_float]
         are_numbers = [node(ops.EQUAL, (r, r), None, Format.BIT) for r in floats]
-        has_none = rows.equal_(found, rows.number(0.0))
+        own = [node(ops.EQUAL, (x, x), None, Format.BIT) for x in self._floats(self.own)]
+        has_none = reduce(both, own, rows.equal_(found, rows.number(0.0)))
         beside_nan = reduce(both, are_numbers, rows.equal_(found, found)) if floats else None
         return both(undecided, either(has_none, beside_nan))
 

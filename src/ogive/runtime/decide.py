@@ -251,8 +251,8 @@ class RowDecider:
     The part that the row has in common is computed of all elements, the rest of those alone that are open. Where rows have nothing in
     common, their elements are decided.
 
-    Rows without elements keep the repair's results; rows with NaN those that are NaN; rows with an infinity those that are not
-    finite, unless what is finite overflows on the way (`DecideRow.reach`).
+    Rows without elements keep the repair's results; rows with an infinity those that are not finite, unless what is finite overflows on
+    the way (`DecideRow.reach`).
     """
 
     def __init__(
@@ -286,13 +286,11 @@ class RowDecider:
             for row, real, t in zip(operands, rows_of_floats, self.inputs, strict=True)
         ]
         is_wanted = np.frombuffer(mask, np.uint8) != 0
-        keeps_nan = any(np.isnan(row).any() for row in rows_of_floats)
         has_infinities = any(np.isinf(row).any() for row in rows_of_floats)
         keeps_infinities = has_infinities and decide.keeps_infinities(rows_of_floats, parameters)
         for data, kind in zip(outputs, self.outputs, strict=True):
-            if kind.is_float and (keeps_nan or keeps_infinities):  # those are IEEE arithmetic's
-                real = np.frombuffer(data, kind.numpy).astype(np.float64)
-                is_wanted = is_wanted & ~(keeps_nan & np.isnan(real)) & ~(keeps_infinities & ~np.isfinite(real))
+            if kind.is_float and keeps_infinities:  # those are IEEE arithmetic's
+                is_wanted &= np.isfinite(np.frombuffer(data, kind.numpy).astype(np.float64))
         wanted = np.flatnonzero(is_wanted)
         if not wanted.size:
             return tuple(outputs)
