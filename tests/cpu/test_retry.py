@@ -216,6 +216,26 @@ def test_results_that_come_again_are_those_of_their_operands_and_parameters():
                     assert np.array_equal(found.view(np.uint32), one_by_one[order].view(np.uint32)), (name, choice)
 
 
+@pytest.mark.parametrize("known", [0, 2, 3, 4, 9])
+def test_few_known_elements_among_many_others_are_asked_about_once(monkeypatch, known):
+    """Where fewer than a fourth of the first sixteen are known, the others are looked up only when the repair leaves them open."""
+    asked, call = [], Decider.__call__
+
+    def note_and_call(self, inputs, outputs, mask, parameters):
+        asked.append(mask.count(1))
+        return call(self, inputs, outputs, mask, parameters)
+
+    monkeypatch.setattr(Decider, "__call__", note_and_call)
+    f = make_ufunc("f", chain(retried=False))
+    hard, easy = np.float32([12, 13, 14, 15, 16, 17, 18, 19, 20]), np.linspace(4, 10, 200, dtype=np.float32)
+    f(np.concatenate((easy, hard)))
+    assert sum(asked) == hard.size
+    for order in (easy, easy[::-1]):
+        x = np.concatenate((hard[:known], order, hard))
+        assert (f(x) == expected(x, retried=False)).all()
+    assert sum(asked) == hard.size
+
+
 def test_an_exception_leaves_nothing_to_be_looked_up():
     failing = [True]
 

@@ -317,6 +317,7 @@ static npy_intp keep_first_marks(const OgiveKernel *repair, char *const *buffers
 #define BITS_OF_PLACE 9 /* the highest of a hash, which all bits of an operand change: also its sign */
 #define REMEMBERED (1 << BITS_OF_PLACE)
 #define MOST_KEPT 3 /* operands, results and parameters of an entry */
+#define LOOKED_UP 16 /* where less than a fourth of so many is known, the others are computed: ordinary data seldom come again */
 
 typedef struct {
     int is_used;
@@ -361,6 +362,13 @@ static inline remembered_type *entry_of(const ogive_call *call, const OgiveKerne
     return entry;
 }
 
+static inline void put_results(const OgiveKernel *repair, const remembered_type *entry, char *const *operands, npy_intp at) {
+    for (int k = 0; k < repair->outputs - 1; ++k) {
+        const npy_intp size = repair->itemsizes[repair->inputs + k];
+        copy_element(operands[repair->inputs + k] + at * size, (const char *)&entry->results[k], size);
+    }
+}
+
 /* Puts known results of gathered elements into place, and moves the others together. Returns how many these are; `asked` counts the
  * known ones that Python decided. */
 static npy_intp recall(const ogive_call *call, OgiveKernel *repair, ogive_heap *found, int64_t *asked) {
@@ -369,12 +377,21 @@ static npy_intp recall(const ogive_call *call, OgiveKernel *repair, ogive_heap *
     }
     npy_intp left = repair->remembered == NULL ? found->count : 0;
     for (npy_intp i = 0; repair->remembered != NULL && i < found->count; ++i) {
+        if (i == LOOKED_UP && 4 * (i - left) < LOOKED_UP) {
+            const size_t rest = (size_t)(found->count - i);
+            for (int k = 0; k < repair->inputs; ++k) {
+                const npy_intp size = repair->itemsizes[k];
+                memmove(found->buffers[k] + left * size, found->buffers[k] + i * size, rest * (size_t)size);
+            }
+            memmove(found->places + left, found->places + i, rest * sizeof *found->places);
+            left += (npy_intp)rest;
+            break;
+        }
         uint64_t operands[MOST_KEPT];
         int is_it;
         const remembered_type *entry = entry_of(call, repair, found->buffers, i, operands, &is_it);
-        for (int k = 0; is_it && k < repair->outputs - 1; ++k) {
-            const npy_intp size = repair->itemsizes[repair->inputs + k];
-            copy_element(found->results[repair->inputs + k] + found->places[i] * size, (const char *)&entry->results[k], size);
+        if (is_it) {
+            put_results(repair, entry, found->results, found->places[i]);
         }
         for (int k = 0; !is_it && k < repair->inputs; ++k) {
             const npy_intp size = repair->itemsizes[k];
@@ -386,6 +403,49 @@ static npy_intp recall(const ogive_call *call, OgiveKernel *repair, ogive_heap *
     }
     atomic_flag_clear_explicit(&repair->is_looked_into, memory_order_release);
     return left;
+}
+
+/* Gives the known results to those elements of a batch that the repair flagged, and takes their marks away. */
+static void recall_flagged(ogive_call *call, OgiveKernel *repair, char *const *buffers, npy_intp count) {
+    char *const mask = buffers[repair->inputs + repair->outputs - 1];
+    if (!may_remember(call, repair) || atomic_flag_test_and_set_explicit(&repair->is_looked_into, memory_order_acquire)) {
+        return;
+    }
+    int64_t asked = 0;
+    for (npy_intp i = 0; repair->remembered != NULL && i < count; ++i) {
+        uint64_t operands[MOST_KEPT];
+        int is_it = 0;
+        const remembered_type *entry = mask[i] ? entry_of(call, repair, buffers, i, operands, &is_it) : NULL;
+        if (is_it) {
+            put_results(repair, entry, buffers, i);
+            mask[i] = 0;
+            asked += entry->is_of_python;
+        }
+    }
+    atomic_flag_clear_explicit(&repair->is_looked_into, memory_order_release);
+    atomic_fetch_add_explicit(&call->kernel->counts.asked, asked, memory_order_relaxed);
+}
+
+/* Marks the flagged elements of a batch, and those whose first operand has the bits of the one before, in a loop that compilers
+ * vectorize. */
+static void mark_flagged_or_repeated(const OgiveKernel *repair, char *const *buffers, npy_intp count, char *restrict marks) {
+#define MARK(type)                                                                                                              \
+    {                                                                                                                           \
+        const type *restrict const from = (const type *)buffers[0];                                                             \
+        for (npy_intp i = 1; i < count; ++i) {                                                                                  \
+            marks[i] = (char)(mask[i] | (from[i] == from[i - 1]));                                                              \
+        }                                                                                                                       \
+        break;                                                                                                                  \
+    }
+    const char *restrict const mask = buffers[repair->inputs + repair->outputs - 1];
+    marks[0] = mask[0];
+    switch (repair->itemsizes[0]) {
+    case 1: MARK(uint8_t)
+    case 2: MARK(uint16_t)
+    case 4: MARK(uint32_t)
+    default: MARK(uint64_t)
+    }
+#undef MARK
 }
 
 static int is_repeated(const OgiveKernel *repair, char *const *buffers, npy_intp i) {
@@ -401,14 +461,20 @@ static int is_repeated(const OgiveKernel *repair, char *const *buffers, npy_intp
 /* Keeps what Python has decided of a batch, and what is there twice in a row, as far as there are places. */
 static void remember(const ogive_call *call, OgiveKernel *repair, char *const *buffers, npy_intp count) {
     const char *mask = buffers[repair->inputs + repair->outputs - 1];
-    if (!may_remember(call, repair) || atomic_flag_test_and_set_explicit(&repair->is_looked_into, memory_order_acquire)) {
+    char marks[OGIVE_MOST_GATHERED];
+    mark_flagged_or_repeated(repair, buffers, count, marks);
+    const char *next = memchr(marks, 1, (size_t)count);
+    if (next == NULL || !may_remember(call, repair) ||
+        atomic_flag_test_and_set_explicit(&repair->is_looked_into, memory_order_acquire)) {
         return;
     }
     if (repair->remembered == NULL) {
         repair->remembered = calloc(1, sizeof *repair->remembered);
     }
     npy_intp kept = 0;
-    for (npy_intp i = 0; repair->remembered != NULL && kept < REMEMBERED && i < count; ++i) {
+    while (repair->remembered != NULL && kept < REMEMBERED && next != NULL) {
+        const npy_intp i = next - marks;
+        next = memchr(next + 1, 1, (size_t)(count - i - 1));
         uint64_t operands[MOST_KEPT];
         int is_it;
         if (mask[i] == 0 && !is_repeated(repair, buffers, i)) {
@@ -435,6 +501,10 @@ static void remember(const ogive_call *call, OgiveKernel *repair, char *const *b
 
 /* Has Python decide what the repair flagged of a batch; whether it has. Threads with small stacks call this: 6 KiB lie elsewhere. */
 static int decide_elements(ogive_call *call, OgiveKernel *repair, char *const *buffers, npy_intp count) {
+    recall_flagged(call, repair, buffers, count);
+    if (memchr(buffers[repair->inputs + repair->outputs - 1], 1, (size_t)count) == NULL) {
+        return 1;
+    }
     uint16_t *const first = malloc(3 * OGIVE_MOST_GATHERED * sizeof *first); /* NULL: Python is asked about each */
     npy_intp elements[OGIVE_MAX_OPERANDS + 1];
     const int operands = repair->inputs + repair->outputs;
@@ -771,11 +841,19 @@ static int has_any(const unsigned char *bytes, npy_intp count) {
     return all != 0;
 }
 
-/* Finds the flagged elements of a chunk, until there are more than `most`. Few bytes have two: the second is written in any case,
+/* Flagged elements of a chunk: those of the first `maps` of its maps. */
+typedef struct {
+    _Alignas(64) uint16_t among[CHUNK + 1];
+    npy_intp count;
+    int maps;
+} flagged_elements;
+
+/* Finds more flagged elements of a chunk, until there are more than `most`. Few bytes have two: the second is written in any case,
  * and the next one over it where it is none, because no processor foresees where it is. */
-static npy_intp find_flagged(const flags *of, npy_intp most, uint16_t *among) {
-    uint16_t *to = among;
-    for (int k = 0; k < of->maps && to - among <= most; ++k) {
+static npy_intp find_flagged(const flags *of, npy_intp most, flagged_elements *found) {
+    uint16_t *to = found->among + found->count;
+    for (; found->maps < of->maps && to - found->among <= most; ++found->maps) {
+        const int k = found->maps;
         for (uint64_t map = of->bytes[k]; map != 0; map &= map - 1) {
             const int byte = 64 * k + lowest(map);
             unsigned bits = of->bits[byte];
@@ -788,7 +866,8 @@ static npy_intp find_flagged(const flags *of, npy_intp most, uint16_t *among) {
             }
         }
     }
-    return to - among;
+    found->count = to - found->among;
+    return found->count;
 }
 
 /* The operands of the chunk that begins at an element. */
@@ -881,11 +960,12 @@ static void add_to_heap(const level *work, ogive_heap *found, void *const *place
 /* Computes one of many flagged elements that have the same operands, as NaN, zeros and infinities have, and gives its results to the
  * others; `flags` has the rest. Whether there are so many. */
 static int compute_alike(const level *work, ogive_heap *found, void *const *places, npy_intp at, npy_intp valid, flags *of,
-                         uint16_t *among) {
+                         flagged_elements *flagged) {
     const OgiveKernel *kernel = work->kernel;
-    if (find_flagged(of, COMPARED, among) <= COMPARED) {
+    if (find_flagged(of, COMPARED, flagged) <= COMPARED) {
         return 0;
     }
+    const uint16_t *const among = flagged->among;
     const uint16_t first = among[0], twice[] = {first, first}; /* so that it is remembered */
     int alike = 0;
     for (int i = 0; i < COMPARED; ++i) {
@@ -897,10 +977,11 @@ static int compute_alike(const level *work, ogive_heap *found, void *const *plac
         }
         alike += same;
     }
-    if (4 * alike < COMPARED || find_flagged(of, FEW, among) <= FEW) {
+    if (4 * alike < COMPARED || find_flagged(of, FEW, flagged) <= FEW) {
         return 0;
     }
-    unsigned char *const marks = (unsigned char *)among;
+    unsigned char *const marks = (unsigned char *)flagged->among;
+    flagged->count = flagged->maps = 0;
     mark_alike(kernel, places, first, valid, marks);
     for (npy_intp i = 0; work->is_in_place && i < valid; ++i) { /* a result may be what an operand is */
         marks[i] &= of->bits[i / 8] >> i % 8 & 1;
@@ -930,27 +1011,28 @@ static void gather(const level *work, ogive_heap *found, npy_intp at, npy_intp c
     OgiveKernel *next = found->next;
     const int may_retry = ogive_is_retry(next, work->kernel) && !must_leave(work, next) && count % next->block == 0;
     const npy_intp share = valid / RETRIED_SHARE, most = may_retry ? (share < FEW ? FEW : share) : valid;
-    _Alignas(64) uint16_t among[CHUNK + 1];
+    flagged_elements some;
+    some.count = some.maps = 0;
     void *places[OGIVE_MAX_OPERANDS];
     find_chunk(work, at, places);
     for (int i = 0; i < MOST_ALIKE && !must_leave(work, next); ++i) {
-        if (!compute_alike(work, found, places, at, valid, of, among)) {
+        if (!compute_alike(work, found, places, at, valid, of, &some)) {
             break;
         }
     }
-    npy_intp flagged = find_flagged(of, most, among);
+    npy_intp flagged = find_flagged(of, most, &some);
     if (flagged > most) {
         found->at_once = RETRIED_AT_ONCE;
         if (work->count <= CHUNK) {
             atomic_store_explicit(&work->kernel->skipped, RETRIED_AT_ONCE, memory_order_relaxed);
         }
-        flagged = work->is_in_place ? find_flagged(of, valid, among) : valid;
+        flagged = work->is_in_place ? find_flagged(of, valid, &some) : valid;
         if (flagged == valid) {
             retry_chunks(work, next, at, count, valid);
             return;
         }
     }
-    add_to_heap(work, found, places, at, among, flagged);
+    add_to_heap(work, found, places, at, some.among, flagged);
 }
 
 /* Computes the chunk that begins at an element; whether any of its elements is flagged. */
