@@ -109,6 +109,47 @@ def test_what_once_was_a_cliff_of_float64_is_none(kind, asked):
     check(*ONCE_IN_FLOAT64[kind], "float64", asked)
 
 
+#: Operators that were left to the last level, which takes a microsecond an element or more, for huge data of float64.
+FAR = {
+    "a quotient by an exponential": lambda x: 1 / np.exp(x),
+    "a product with one": lambda x: -x * np.exp(x),
+    "one of two signs": lambda x: x / np.exp(abs(x)),
+    "exponents that add up to few bits": lambda x: np.exp(x) / (1 + np.exp(x)) ** 2 * x,
+    "terms of one sign": lambda x: (1 - np.exp(-x)) / x,
+    "roots": lambda x: np.sqrt(np.exp(x)) * 3,
+    "powers": lambda x: x * np.power(3.0, x),
+    "choices": lambda x: abs(np.where(x > 0, -np.exp(x), x)),
+    "hyperbolic": lambda x: x * np.cosh(x),
+    "vjp(exp2)": ogive.vjp(ogive.exp2),
+    "a function times one": lambda x: np.tanh(x) * np.exp(-x),
+    "grad(gelu)": ogive.grad(ogive.gelu),
+    "swish": ogive.swish,
+    "glu": ogive.glu,
+    "softplus": ogive.softplus,
+    "vjp(atan2)": ogive.vjp(ogive.atan2),
+    "grad(snake)": ogive.grad(ogive.snake),
+    "grad(clipped_gelu)": ogive.grad(ogive.clipped_gelu),
+    "squareplus": ogive.squareplus,
+    "derf": ogive.derf,
+}
+
+
+@pytest.mark.matrix(share=6)
+@pytest.mark.parametrize("width", [1e150, 1e300])
+@pytest.mark.parametrize("name", FAR)
+def test_huge_doubles_are_decided_by_kernels(name, width):
+    formula = FAR[name]
+    op = formula if isinstance(formula, ogive.Operator) else ogive.operator(formula)
+    operands = list(np.random.default_rng(2).normal(0, width, (op.inputs, COUNT)))
+    kernel = kernel_of(op.computation(signature_of(op, "float64")))
+    with np.errstate(all="ignore"):
+        op(*operands)
+        before = kernel.counts
+        op(*operands)
+    assert kernel.counts[0] - before[0] == COUNT
+    assert kernel.counts[3] == before[3]
+
+
 @pytest.mark.parametrize("op", [ogive.rrelu, ogive.operator(lambda x: -abs(x * 11 / 48))], ids=["rrelu", "-abs"])
 def test_ties_of_multiples_by_fractions_are_decided(op, asked):
     """One of 24 is a tie, and was left to enclosures in float64."""

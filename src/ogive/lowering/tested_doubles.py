@@ -264,7 +264,8 @@ class TestedDoubles(OnceRounded, UntestedElements):
             are_apart = node(ops.SELECT_RARE, (is_rare, is_open, are_apart), None, Format.BIT)
         if self._splits_operands:  # the ends of an infinite number are NaN, but it is right where nothing is in doubt
             are_apart = except_where(are_apart, m.equal_(m.abs_(number.high), m.number(math.inf)))
-        undecided = either(except_where(are_apart, error.exactly if m.follows_exactness else None), doubt)
+        known = either(error.exactly, error.vast) if m.follows_exactness else None
+        undecided = either(except_where(are_apart, known), doubt)
         return value, except_where(undecided, either(error.nan, self._nan_of_nan(root, value)))
 
     def _canonical(self, root: Expression, value: Expression) -> Expression:

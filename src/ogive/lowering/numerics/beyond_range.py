@@ -6,6 +6,11 @@ comparisons with ordinary numbers are decided. Its bound does not hold. It is kn
 lies outside of a function's domain, or is NaN.
 
 Each rule says where a result is vast, given that one operand is, and what is in doubt instead.
+
+The repair of float64 keeps powers of two beside numbers, and exponentials are moved to one of 2**20. A number that was moved is
+**far**, which takes the place of vast: it has the sign of the machine's, and both have exponents of 2**17 at least, of one sign. So
+``x / exp(x)`` is zero or infinite in the end. Of exponentials the first bits of the exponent are known, too: so
+``exp(x) / exp(x)**2`` is far.
 """
 
 from __future__ import annotations
@@ -29,6 +34,16 @@ SMALLEST_FACTOR, BELOW_VAST = 150, 340
 
 #: More than what is divided by a vast number.
 NEXT_TO_NOTHING = 2.0**-330
+
+#: Far numbers have such exponents beside them at least, and what these are multiplied by, or added to, at most. So the exact number
+#: comes out of an operation nearer to 1 by a factor of 2**4096.
+FAR_POWER, NEAR_POWER = 2.0**18, 2.0**12
+
+#: Where a far number lies below this power of two, so does the exact one.
+LAST_POWER = -(2.0**16)
+
+#: How many bits of the exponent of a far number are right (`Bound.vast_exponent`), and how many a difference may take of them.
+BITS_OF_FAR, BITS_LEFT = 40, 10
 
 Found = tuple[Expression | None, int, Expression | None]
 """The condition that the result is vast, its least exponent, and its doubt."""
@@ -102,10 +117,12 @@ def certain(m: Totals, a: DoubleWord, least: float = 0.0) -> Expression:
     return found
 
 
-def of_product(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
-    """Sums of vast numbers, and of vast ones and others that are not smaller than numbers of float32."""
+def of_product(m: Totals, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Found | None:
+    """Products of vast numbers, and of vast ones and others that are not smaller than numbers of float32."""
     if a.error.vast is None and b.error.vast is None:
         return None
+    if m.follows_far:
+        return _of_far(m, result, a, b)
     if a is b:
         return _found(a.error.vast, 2 * a.error.vast_exponent - 1, a.error.vast)
     vast, exponent = _both_vast(a, b), 2 * least_exponent(a, b) - 1
@@ -120,10 +137,12 @@ def of_product(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
     return _found(vast, exponent, a.error.vast, b.error.vast)
 
 
-def of_quotient(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
+def of_quotient(m: Totals, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Found | None:
     """Quotients of vast numbers by others. Others by vast ones are next to nothing."""
     if a.error.vast is None and b.error.vast is None:
         return None
+    if m.follows_far:
+        return _of_far(m, result, a, b)
     vast, exponent = None, FRESH
     if a.error.vast is not None:
         exponent = a.error.vast_exponent - SMALLEST_FACTOR - 1
@@ -142,6 +161,56 @@ def of_quotient(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
         is_small = both(is_small, m.less_(a.error.absolute, most))
     nothing = both(_only(b, a), is_small)
     return vast, exponent, except_where(either(a.error.vast, b.error.vast), either(vast, nothing))
+
+
+def _lies_near(m: Totals, a: DoubleWord, *, is_known: bool = True) -> Expression:
+    """Whether a number beside a power of two is no far one, and known to a factor; or, if not, has a bound that is not far either."""
+    zero, size, total = m.number(0.0), m.abs_(a.high), m.total(m.mantissa(a))
+    found = both(m.less_(zero, size), m.less_(size, m.number(ORDINARY)))
+    if total is not None:
+        most = size if is_known else m.number(ORDINARY)
+        found = both(found, m.less_(m.mul_(total, m.number(4.0)), most))
+    if a.exponent is not None:
+        found = both(found, m.less_(m.abs_(a.exponent), m.number(NEAR_POWER)))
+    return except_where(found, a.error.vast)
+
+
+def _of_far(m: Totals, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Found:
+    """Products and quotients of far numbers and near ones, and of two whose exponents do not cancel."""
+    assert result.exponent is not None
+    bits, size = least_exponent(a, b), m.abs_(result.exponent)
+    far, known = None, either(m.is_zero(a), m.is_infinity(a), m.is_zero(b), m.is_infinity(b))
+    for one, other in ((a, b), (b, a)):
+        if one.error.vast is not None:
+            far = either(far, both(_only(one, other), _lies_near(m, other)))
+    two = _both_vast(a, b)
+    if two is not None and a.exponent is not None and b.exponent is not None:
+        add_up = m.less_(m.abs_(a.exponent), size)
+        if bits > BITS_LEFT + 1:
+            add_up, bits = m.less_(m.abs_(a.exponent), m.mul_(size, m.number(2.0**BITS_LEFT))), bits - BITS_LEFT
+        far = either(far, both(two, add_up))
+    far = both(both(far, m.less_(m.number(FAR_POWER), size)), m.is_finite_(size))
+    return far, max(bits - 1, 0), except_where(either(a.error.vast, b.error.vast), either(far, known))
+
+
+def of_far_terms(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
+    """Sums of far numbers and near ones or zeros, and of two far ones of one sign, or whose exponents differ."""
+    if a.error.vast is None and b.error.vast is None:
+        return None
+    bits, zero, is_above = least_exponent(a, b), m.number(0.0), None
+    far = both(_both_vast(a, b), _same_sign(m, a, b))
+    for one, other in ((a, b), (b, a)):
+        if one.error.vast is None or one.exponent is None:
+            continue
+        above = both(one.error.vast, m.less_(zero, one.exponent))
+        is_above = either(is_above, above)
+        far = either(far, both(above, _lies_near(m, other, is_known=False)))
+        far = either(far, both(_only(one, other), m.is_zero(other)))
+        if other.error.vast is not None and other.exponent is not None and bits > BITS_LEFT:
+            distance = m.mul_(m.sub_(one.exponent, other.exponent), m.number(2.0**BITS_LEFT))
+            differ = both(m.less_(m.abs_(one.exponent), distance), m.less_(m.abs_(other.exponent), distance))
+            far = either(far, both(_both_vast(a, b), differ))
+    return far, max(bits - 1, 0), except_where(is_above, either(far, m.is_infinity(a), m.is_infinity(b)))
 
 
 def of_extreme(m: Totals, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Found | None:

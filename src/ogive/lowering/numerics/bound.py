@@ -51,10 +51,10 @@ class Bound:
     exactly: Expression | None = None
     #: The number that the exact one lies beyond: for sums of two words, of which one is exact and the other's sign is known.
     beyond: Beyond | None = None
-    #: A truth value: where the exact number is too large for the arithmetic, with the number's sign (beyond_range.py). The
+    #: A truth value: where the exact number is too large for the arithmetic, or far, with the number's sign (beyond_range.py). The
     #: bound does not hold there. None: nowhere.
     vast: Expression | None = None
-    #: The exponent of two that vast numbers have at least.
+    #: The exponent of two that vast numbers have at least; of far ones how many bits of it are right.
     vast_exponent: int = 0
     #: A truth value: where the exact number is none, whatever the doubt; None: not known of any.
     nan: Expression | None = None

@@ -78,6 +78,9 @@ class Bounded(Totals):
         self.is_long, self.of_doubles, self.is_usual = precision.is_long, precision.of_doubles, precision.is_usual
         self.follows_zeros, self.follows_exactness = precision.follows_zeros, precision.follows_exactness
         self.follows_vast, self.follows_rests = precision.follows_vast, precision.follows_rests
+        self.follows_far = precision.follows_far
+        if self.follows_far:
+            self.largest_exponent = 2.0**1000
         self.follows_nan = self.follows_exactness or self.of_doubles
         self.knows_infinities = self.of_doubles and self.is_long
         self.doubts: dict[Expression, Expression] = {}
@@ -168,7 +171,9 @@ class Bounded(Totals):
         if a.exponent is None and b.exponent is None:
             return self.add(a, b)
         a, b = self.with_moderate_size(a), self.with_moderate_size(b)
-        *numbers, exponent = self.with_common_exponent(a, b)
+        far = beyond_range.of_far_terms(self, a, b) if self.follows_far else None
+        terms = (a, b) if far is None else map(self._nearer, (a, b))
+        *numbers, exponent = self.with_common_exponent(*terms)
         found = self.add(*numbers)
         if found.error.is_known and found.error.static:  # beside the power of two, as a bound that runs is
             static = self.number(max(found.error.static, LOST_BESIDE_ONE))
@@ -177,7 +182,32 @@ class Bounded(Totals):
             error = replace(found.error, static=0.0, absolute=self._sum_of(found.error.absolute, static))
             found = replace(found, error=error)
         found = replace(found, exponent=exponent, mantissa=EVERYTHING)
-        return replace(self.with_exponent(found), interval=a.interval + b.interval)
+        found = replace(self.with_exponent(found), interval=a.interval + b.interval)
+        if far is None or not found.error.is_known:
+            return found
+        if far[0] is not None:
+            found = self._or_larger(far[0], found, a, b)
+        error = replace(found.error, vast=far[0], vast_exponent=far[1], doubt=either(found.error.doubt, far[2]))
+        return replace(found, error=error)
+
+    def _nearer(self, a: DoubleWord) -> DoubleWord:
+        """A term of a sum: where it is far below all numbers, as one of which nothing is known but that it is small."""
+        far, error = a.error.vast, a.error
+        if far is None or a.exponent is None:
+            return a
+        last, other = self.number(beyond_range.LAST_POWER), error.absolute or self.number(0.0)
+        exponent = self.select_(both(far, self.less_(a.exponent, last)), last, a.exponent)
+        absolute = self.select_(far, self.mul_(self.abs_(a.high), self.number(4.0)), other)
+        return replace(a, exponent=exponent, error=replace(error, absolute=absolute, vast=None))
+
+    def _or_larger(self, far: Expression, found: DoubleWord, a: DoubleWord, b: DoubleWord) -> DoubleWord:
+        """A sum, or the term that it is nearly where that is far."""
+        zero = self.number(0.0)
+        is_first = both(a.error.vast or nowhere(), self.less_(b.exponent or zero, a.exponent or zero))
+        is_first = either(is_first, opposite(b.error.vast or nowhere()))
+        larger = Arithmetic.select(self, is_first, a, b)
+        chosen_one = Arithmetic.select(self, far, larger, found)
+        return replace(chosen_one, interval=found.interval, error=found.error)
 
     def multiply(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         operands, (a, b) = (a, b), self._ready_for_product(a, b)
@@ -260,7 +290,7 @@ class Bounded(Totals):
         if self.is_own and a.low is None and b.low is None:
             result = replace(result, is_normal=True)
         error = Bound(relative, static, absolute, doubt, bits, least, largest, keeps_sign, exactly, beyond)
-        error = self._of_two(error, beyond_range.of_product(self, a, b), result, a, b)
+        error = self._of_two(error, beyond_range.of_product(self, result, a, b), result, a, b)
         for part, constant in ((a, b), (b, a)):
             self._keep_multiple(result, part, constant, divides=False)
         return self._made(result, error, factors=(a, b), infinite=self._infinite_product(a, b))
@@ -306,10 +336,14 @@ class Bounded(Totals):
     def _is_unknown_zero_times_infinity(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """Whether one of two numbers may be zero, or something else, beside an infinity.
 
-        That is exp(-x) times an infinity: it is zero where x is infinite, and infinite elsewhere.
+        That is exp(-x) times an infinity: it is zero where x is infinite, and infinite elsewhere. A far number has a sign, a
+        difference of two may have any.
         """
         doubt = None
         for part, other in () if self.is_usual else ((a, b), (b, a)):
+            infinite = self.is_infinity(other) if self.follows_far and not part.error.is_relative else None
+            if infinite is not None:
+                doubt = either(doubt, except_where(infinite, either(self.keeps_sign(part), part.error.nan)))
             if not part.error.static or part.interval.smallest_magnitude > 0 or self.is_bounded(other.interval):
                 continue
             if self._is_unseen(part.error.static):  # all large factors are in doubt
@@ -406,8 +440,8 @@ class Bounded(Totals):
             exactly = self.are_exact(a)
         if self.follows_zeros and (static or absolute is not None):
             exactly = either(exactly, self._zero_of(a, b))
-        found = beyond_range.of_quotient(self, a, b)
-        if b.error.vast is not None:
+        found = beyond_range.of_quotient(self, result, a, b)
+        if b.error.vast is not None and not self.follows_far:
             static += beyond_range.NEXT_TO_NOTHING
             if absolute is not None:
                 absolute = self.select_(b.error.vast, self.number(0.0), absolute)
@@ -430,8 +464,14 @@ class Bounded(Totals):
     def square_root(self, a: DoubleWord) -> DoubleWord:
         least, largest = math.sqrt(a.error.least), math.sqrt(a.error.largest)
         if self.of_doubles and a.exponent is not None:
+            x, far = a.error, a.error.vast
+            a = replace(a, error=replace(x, vast=None))
             root = self._root_of_scaled(a)  # of whose bound these are the mantissa's
             error = replace(root.error, least=least, largest=largest) if a.error.is_known else UNKNOWN
+            if far is not None and root.exponent is not None:
+                is_far = both(far, self.less_(self.number(beyond_range.FAR_POWER), self.abs_(root.exponent)))
+                doubt = either(x.doubt, except_where(either(error.doubt, far), is_far))
+                error = replace(error, vast=is_far, vast_exponent=x.vast_exponent, doubt=doubt)
             return replace(root, error=error)
         a = self.without_static(self.unscaled(a))
         result, x = super().square_root(a), a.error
@@ -713,6 +753,9 @@ class Bounded(Totals):
         if not (a.error.is_known and b.error.is_known):
             return self.always
         vast = either(a.error.vast, b.error.vast)
+        if vast is not None and self.follows_far:  # beside zero: what is compared with others has no power of two
+            a, b = (replace(n, error=replace(n.error, vast=None)) for n in (a, b))
+            return either(doubt, except_where(self._closeness(a, b), vast))
         if vast is not None:
             ordinary = replace(a.error, vast=None), replace(b.error, vast=None)
             close = self._closeness(*(replace(n, error=error) for n, error in zip((a, b), ordinary, strict=True)))
@@ -890,7 +933,10 @@ class Bounded(Totals):
 
     def unscaled_result(self, a: DoubleWord) -> DoubleWord:
         """The number with its exponent multiplied in, infinite where float64 cannot hold it."""
-        return self._with_sign(self._exact_as(super().unscaled(a), a), a)
+        result = self._with_sign(self._exact_as(super().unscaled(a), a), a)
+        if result is a or not self.follows_far:
+            return result
+        return replace(result, error=replace(result.error, vast=None))  # what is far is infinite, or next to zero
 
     def _with_sign(self, result: DoubleWord, a: DoubleWord) -> DoubleWord:
         """A number times a power of two, which lies beyond zero if it is not that: also where the power makes it zero."""

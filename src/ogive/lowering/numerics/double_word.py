@@ -251,9 +251,12 @@ class Arithmetic(Machine, Checked):
         """The bound of that beside a power of two that may be any."""
         return a.error
 
+    #: Zeros count as numbers with -1 times this exponent.
+    largest_exponent = LARGEST_EXPONENT
+
     def with_common_exponent(self, a: DoubleWord, b: DoubleWord) -> tuple[DoubleWord, DoubleWord, Expression]:
         """Two numbers without the larger of their exponents, and that. A zero has none."""
-        zero, least = self.number(0.0), self.number(-LARGEST_EXPONENT)
+        zero, least = self.number(0.0), self.number(-self.largest_exponent)
         exponents = []
         for number in (a, b):
             exponent = zero if number.exponent is None else number.exponent

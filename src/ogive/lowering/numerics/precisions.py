@@ -67,6 +67,8 @@ class Precision:
     """Whether bounds say where numbers are exact as elements happen to be, and which numbers are NaN for certain."""
     follows_vast: bool = False
     """Whether bounds say which numbers are vast (beyond_range.py). Else these are in doubt."""
+    follows_far: bool = False
+    """Whether bounds say which numbers beside a power of two are far (beyond_range.py). Else these are in doubt."""
     follows_rests: bool = False
     """Whether bounds say where a sum, product or quotient of exact numbers leaves no rest: results of few operations are ties often."""
     is_usual: bool = False
@@ -116,8 +118,16 @@ CORRECTED = Precision(
 )
 CORRECTED_ELEMENTS = replace(CORRECTED, follows_exactness=True, follows_vast=True)
 CORRECTED_ROWS = replace(CORRECTED, follows_zeros=True, share_of_static=2.0**-96)
-CORRECTED_DOUBLES = replace(CORRECTED, of_doubles=True, follows_exactness=True, share_of_static=2.0**-110, lost=LOST)
+CORRECTED_DOUBLES = replace(
+    CORRECTED,
+    safe=2.0**1020,
+    of_doubles=True,
+    follows_exactness=True,
+    follows_far=True,
+    share_of_static=2.0**-110,
+    lost=LOST,
+)
 # Rows are scaled by one of several powers of two: a static bound would be that of the largest. And sums lose no lower parts.
-CORRECTED_ROWS_OF_DOUBLES = replace(CORRECTED_DOUBLES, follows_zeros=True, next_to_nothing=2.0**-900, safe=2.0**1020)
+CORRECTED_ROWS_OF_DOUBLES = replace(CORRECTED_DOUBLES, follows_zeros=True, follows_far=False, next_to_nothing=2.0**-900)
 
 IN_WORDS = replace(CORRECTED, is_long=False, of_doubles=True, safe=math.inf, share_of_static=2.0**-80, lost=LOST)

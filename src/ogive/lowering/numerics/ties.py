@@ -65,6 +65,7 @@ def signs(m: Totals, a: DoubleWord) -> tuple[Expression, Expression]:
     found = m.less_(zero, a.high), m.less_(a.high, zero)
     if total is not None:
         known = m.less_(m.mul_(total, m.number(2.0)), m.abs_(a.high))
+        known = either(known, a.error.vast) if m.follows_far else known
         found = both(found[0], known), both(found[1], known)
     near = a.error.beyond
     if near is None:

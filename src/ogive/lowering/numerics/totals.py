@@ -19,6 +19,8 @@ class Totals(Arithmetic):
     #: Whether bounds say where a sum, product or quotient of exact numbers leaves no rest, in one word: results of few operations are
     #: ties often.
     follows_rests = False
+    #: Whether bounds say which numbers are far (beyond_range.py).
+    follows_far = False
     #: Whether what is infinite is so by its formula, or in doubt: in the repair of float64.
     knows_infinities = False
 

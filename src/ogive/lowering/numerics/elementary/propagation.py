@@ -169,6 +169,8 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
     limit = function.limits[m.extended]
     if function.saturates and m.of_doubles and function.limits[1] < math.inf:
         limit = FARTHEST
+    if m.follows_far and error.vast is not None:  # beside its power of two
+        doubt, error = either(doubt, error.vast), replace(error, vast=None)
     is_single = error.bits is not None and error.bits <= 24
     u_low, u_high = max(u.interval.low, -error.largest), min(u.interval.high, error.largest)
     saturated: Expression | None = None
@@ -180,7 +182,12 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
         if is_single and error.is_exact and function.domain == (-1.0, 1.0) and limit >= LAST_BELOW_1:
             saturated = m.equal_(m.abs_(u.high), m.number(1.0))  # the only float32 beyond the limit that is no NaN
     is_vast = function.saturates and m.follows_vast
-    if not is_vast:
+    far: Expression | None = None
+    if m.follows_far and function.saturates and result.exponent is not None and saturated is not None:
+        is_finite = m.less_(m.abs_(u.high), m.number(m.safe))
+        far = both(saturated, is_finite)
+        doubt = either(doubt, except_where(except_where(saturated, is_finite), _where_infinite(m, operand, u)))
+    elif not is_vast:
         doubt = either(doubt, saturated)
     if function.name in ("log", "log2", "log10") and operand.exponent is not None:
         doubt = either(doubt, _no_logarithm(m, operand))
@@ -189,6 +196,7 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
         first, last = (-math.inf, end) if end < 0 else (end, math.inf)
         is_nothing = both(m.less_(m.number(first), u.high), m.less_(u.high, m.number(last)))
         if m.is_long and result.exponent is not None:
+            far = either(far, both(is_nothing, m.less_(m.abs_(u.high), m.number(m.safe))))
             absolute = m.select_(is_nothing, m.number(4.0), m.number(0.0))
         else:
             doubt = either(doubt, is_nothing)
@@ -241,17 +249,17 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
                 change = m.select_(m.less_(m.number(NO_TURN), m.abs_(u.high)), m.number(0.0), change)
             if m.follows_exactness and error.exactly is not None:
                 change = m.select_(error.exactly, m.number(0.0), change)
-            far = _far(m, function, u, change)
+            is_far = _far(m, function, u, change)
             if function.room is not None:
                 room = m.mul_(function.room(m, u.high, value), m.number(2.0**-10))
                 is_wide = m.not_less(change, room)
                 if not m.extended:  # beside NaN there is no room, and no doubt
                     is_wide = both(is_wide, m.equal_(u.high, u.high))
-                doubt = either(doubt, except_where(is_wide, either(error.vast, far, at_zero)))
+                doubt = either(doubt, except_where(is_wide, either(error.vast, is_far, at_zero)))
             grown = m.mul_(change, m.number(1.01))
             if slope is not None:
                 grown = m.mul_(grown, slope(m, u.high, value))
-            grown = grown if far is None else m.select_(far, m.number(0.0), grown)
+            grown = grown if is_far is None else m.select_(is_far, m.number(0.0), grown)
             is_of_value = function.underflows or slope is more_than_result  # beside the same power of two
             if m.of_doubles and result.exponent is not None and not is_of_value:
                 grown = m.scale_(grown, m.neg_(result.exponent))
@@ -294,7 +302,22 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
         made = _beyond_range(m, function, made, u, saturated if is_vast else None)
     elif m.follows_nan:
         made = replace(made, nan=either(u.error.nan, beyond_range.outside(m, u, *function.domain)))
+    if m.follows_far:
+        result, made = _with_far_power(m, function, result, u, replace(made, vast=far))
     return replace(result, error=made)
+
+
+def _with_far_power(
+    m: Bounded, function: Function, result: DoubleWord, u: DoubleWord, error: Bound
+) -> tuple[DoubleWord, Bound]:
+    """A far exponential with the power of two that it has, to many bits, in the place of the one that the rule moved it to."""
+    if error.vast is None or result.exponent is None or not function.saturates or u.error.relative > 2.0**-48:
+        return result, error
+    power = m.abs_(u.high) if function.name in ("sinh", "cosh") else u.high
+    if function.name != "exp2":
+        power = m.mul_(power, m.number(math.log2(math.e)))
+    exponent = m.select_(error.vast, m.round_even_(power), result.exponent)
+    return replace(result, exponent=exponent), replace(error, vast_exponent=beyond_range.BITS_OF_FAR)
 
 
 def _no_logarithm(m: Bounded, operand: DoubleWord) -> Expression | None:
@@ -344,9 +367,12 @@ def _far(m: Bounded, function: Function, u: DoubleWord, change: Expression) -> E
 
     There `FUNCTIONS` have what the rule is wrong by. atan comes to its limit later.
     """
+    size = m.abs_(u.high)
+    if m.follows_far and function.saturates:
+        is_far = both(m.less_(m.number(2 * FARTHEST), size), m.is_finite_(size))
+        return both(is_far, m.less_(m.mul_(change, m.number(2.0**48)), size))
     if not m.follows_vast or function.name == "atan" or "unknown" in function.of_vast:
         return None
-    size = m.abs_(u.high)
     return both(m.less_(m.number(FAR), size), m.less_(m.mul_(change, m.number(2.0)), size))
 
 
@@ -519,7 +545,10 @@ def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: Doub
     error = Bound(relative, static, absolute, doubt, nan=_nan_of_power(m, x, y))
     if m.follows_exactness:
         result, error = _with_facts_of_power(m, result, error, x, y)
-    if m.follows_exactness and result.exponent is not None:
+    if m.follows_far and result.exponent is not None:
+        is_number = both(m.less_(m.number(0.0), m.abs_(result.high)), m.is_finite_(result.high))
+        error = replace(error, vast=both(is_number, m.less_(m.number(FARTHEST / 2), m.abs_(result.exponent))))
+    elif m.follows_exactness and result.exponent is not None:
         error = replace(error, vast=m.less_(m.number(VAST_POWER), result.exponent), vast_exponent=int(VAST_POWER) - 10)
     return replace(result, error=error)
 
