@@ -185,3 +185,28 @@ def test_elements_beside_a_scale_that_is_nan(name: str, kind: str) -> None:
     rows = [numbers, numbers[:2], [1.0, most], [tiny, 0.5], [0.5, most, most]]
     scales = [[0.5, math.nan, most, -0.3, 1.0], [math.nan, -0.0, tiny, 1.0, INF], [math.nan, -3.0, 1.0, math.nan, 0.5]]
     assert [w for x in rows for s in scales for w in differing(op, kind, [x, s[: len(x)]])] == []
+
+
+#: Formulas whose second operand multiplies what vanishes beside the largest elements.
+WITH_FACTORS: dict[str, Callable[..., Any]] = {
+    "cross_entropy": lambda x, y: ogive.cross_entropy(x, y),
+    "its opposite": lambda x, y: -ogive.cross_entropy(x, y) * 3,
+    "of the other sign": lambda x, y: f.absolute(ogive.cross_entropy(x, -y)),
+    "chosen": lambda x, y: f.where(f.row_max(x) > 5, ogive.cross_entropy(x, y), 3),
+    "a mean of shares": lambda x, y: f.row_sum(ogive.softmax(x) * y),
+    "shares": lambda x, y: ogive.softmin(x) * y - 1,
+    "a gradient": lambda x, y: ogive.vjp(ogive.softmax)(y, x),
+    "a scale of what underflows": lambda x, y: ogive.rms_normalization(x, y),
+}
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", WITH_FACTORS)
+def test_infinite_factors_of_what_vanishes(name: str, kind: str) -> None:
+    """Numbers that have underflowed are above zero: times an infinity they are infinite, and were NaN."""
+    of_elements = ("shares", "a gradient", "a scale of what underflows")
+    op = own(WITH_FACTORS[name], reduces=name not in of_elements)
+    large = {"float64": 1e300, "float16": 6e4}.get(kind, 1e30)
+    rows = [[0.0, -1000.0, -2000.0], [large, -large, 3.0], [1 / large, large], [3.0, -INF, -1000.0], [2.0, -0.5, 40.0]]
+    factors = [[INF, 0.0, 1.0], [-INF, 1.0, -INF], [-2.0, INF, 3.0], [0.0, math.nan, INF], [1.0, 2.0, INF]]
+    assert [w for x in rows for y in factors for w in differing(op, kind, [x, y[: len(x)]])] == []

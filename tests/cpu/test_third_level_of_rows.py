@@ -61,8 +61,13 @@ def with_nan(generator, count, kind):
     return np.where(np.arange(count) % LENGTH == 5, np.nan, generator.normal(0, 3, count))
 
 
-#: The families of which elements are left. Gradients of rows with one or two numbers are zero by an identity.
+#: The families of which elements are left. Gradients of rows with one or two numbers are zero by an identity. Gradients and targets that
+#: are infinite themselves multiply what may vanish.
 LEFT = {
+    "vjp(cross_entropy)": {"padded with -inf"},
+    "vjp(log_softmax)": {"padded with -inf"},
+    "vjp(softmax)": {"padded with -inf"},
+    "vjp(softmin)": {"padded with -inf"},
     "vjp(layer_normalization)": {"alternating"},
     "vjp(lp_normalization)": {"constant", "alternating"},
     "vjp(mean_variance_normalization)": {"one-hot", "alternating"},

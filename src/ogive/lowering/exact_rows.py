@@ -35,7 +35,14 @@ from ogive.lowering.numerics.truths import both, either, except_where, nowhere
 from ogive.lowering.program import MASK, DecideRow, Level, Number, Program
 from ogive.lowering.row_extremes import with_signs_of_extremes
 from ogive.lowering.row_lowering import has_room
-from ogive.lowering.row_numbers import CHOICES, LENGTH, reach_of_operands
+from ogive.lowering.row_numbers import (
+    CHOICES,
+    LARGEST_EXPONENT,
+    LENGTH,
+    factors_of_vanishing,
+    reach_of_factors,
+    reach_of_operands,
+)
 from ogive.lowering.tested import SLACK_OF_RUNNING, agree, differ
 from ogive.lowering.tested_rows import TestedRows, UnboundedError
 from ogive.lowering.triple_rows import in_three_words
@@ -298,4 +305,5 @@ def row_decider(
         found = (right_rows(root, rows, named, output, wanted) for root, output in zip(real, outputs, strict=True))
         return tuple(row[:1] if reduces else row for row in found)
 
-    return DecideRow(decide, reach_of_operands(roots))
+    factors = factors_of_vanishing(roots, LARGEST_EXPONENT)
+    return DecideRow(decide, reach_of_operands(roots), factors, reach_of_factors(roots) if factors else 0)

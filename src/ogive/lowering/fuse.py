@@ -87,10 +87,11 @@ def fuse_rows(
     decide = partial(_decide_rows, steps, outputs)
     deciders = [program.decide_row for program, _ in steps if program.decide_row is not None]
     if len(steps) == len(deciders) == 1:
-        return replace(made, decide_row=DecideRow(decide, deciders[0].reach))
+        factors = frozenset(steps[0][1][place] for place in deciders[0].factors)
+        return replace(made, decide_row=replace(deciders[0], decide=decide, factors=factors))
     # A step may make numbers of any size of moderate operands.
     reach = min((decider.reach for decider in deciders), default=0)
-    makes_others = any(t.name == "float64" for t in inputs)
+    makes_others = any(decider.factors for decider in deciders) or any(t.name == "float64" for t in inputs)
     reach = 0 if makes_others or reach < MOST_OF_SINGLE else reach
     return replace(made, decide_row=DecideRow(decide, reach))
 

@@ -29,6 +29,10 @@ class DecideRow:
     decide: Callable[[Sequence[Sequence[Number]], Sequence[float], Sequence[int] | None], tuple[Sequence[Number], ...]]
     reach: int
     """The exponent of two up to which finite operands make no infinities on the way; 0 for none, as by exp(x)."""
+    factors: frozenset[int] = frozenset()
+    """The operands whose infinities may be multiplied by what vanishes."""
+    reach_of_factors: int = 0
+    """The exponent of two up to which nothing of that vanishes."""
 
     def __call__(
         self, rows: Sequence[Sequence[Number]], parameters: Sequence[float], wanted: Sequence[int] | None = None, /
@@ -37,11 +41,13 @@ class DecideRow:
         return self.decide(rows, parameters, wanted)
 
     def keeps_infinities(self, rows: Sequence[np.ndarray], parameters: Sequence[float]) -> bool:
-        """Whether infinities and NaN of results are those of IEEE 754's arithmetic, as nothing overflows on the way."""
+        """Whether infinities and NaN of results are those of IEEE 754's arithmetic, as nothing overflows or vanishes on the way."""
+        multiplies = any(bool(np.isinf(rows[place]).any()) for place in self.factors)
+        reach = min(self.reach, self.reach_of_factors) if multiplies else self.reach
         sizes = np.abs(np.concatenate([*rows, parameters]))
         exponents = np.frexp(sizes[np.isfinite(sizes) & (sizes > 0)])[1]
-        has_room = (-self.reach - SUBNORMAL_BITS <= exponents) & (exponents <= self.reach)
-        return self.reach > 0 and bool(has_room.all())
+        has_room = (-reach - SUBNORMAL_BITS <= exponents) & (exponents <= reach)
+        return reach > 0 and bool(has_room.all())
 
 
 class Summation(Enum):

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 from ogive.graph import operations as ops
@@ -63,7 +63,7 @@ SUM_OF_EXPONENTIALS = Interval(0.5, 2.0**62)
 GROWING = frozenset({EXP, EXP2, EXPM1, SINH, COSH, POWER, LOG, LOG2, LOG10})
 
 #: The exponents of what float64 holds, and of the lengths of rows.
-LARGEST_EXPONENT, EXPONENT_OF_LENGTH = 1020, 32.0
+LARGEST_EXPONENT, LOWEST_EXPONENT, EXPONENT_OF_LENGTH = 1020, -1070, 32.0
 
 #: Formulas that make infinities of smaller numbers do so of float32's.
 MOST_OF_SINGLE = 112
@@ -175,10 +175,34 @@ def reach_of_operands(roots: Sequence[Expression]) -> int:
     return bisect_left(range(LARGEST_EXPONENT), True, key=lambda reach: makes_infinities(roots, reach + 1))
 
 
+def reach_of_factors(roots: Sequence[Expression]) -> int:
+    """The exponent of two up to which nothing vanishes in float64 that a factor multiplies: times an infinity that would be NaN."""
+    return bisect_left(range(LARGEST_EXPONENT), True, key=lambda reach: bool(factors_of_vanishing(roots, reach + 1)))
+
+
+def factors_of_vanishing(roots: Sequence[Expression], reach: int) -> frozenset[int]:
+    """The operands that multiply what is made of others and may vanish in float64, where finite ones have no larger exponent."""
+    ends = _exponents(walk(*roots), reach, lowest=-math.log2(math.e) * 2.0 ** (reach + 1))
+    found = (
+        _operands_of(factor) - _operands_of(other)
+        for n in ends
+        if n.operation is ops.MULTIPLY
+        for factor, other in (n.operands, n.operands[::-1])
+        if ends[other][0] < LOWEST_EXPONENT
+    )
+    return frozenset().union(*found)
+
+
+def _operands_of(root: Expression) -> frozenset[int]:
+    """The operands that a number is made of, but for truth values."""
+    nodes = walk(root, operands=lambda n: tuple(a for a in n.operands if a.format is not Format.TRUTH))
+    return frozenset(n.attribute for n in nodes if n.operation is ops.INPUT)
+
+
 def makes_infinities(roots: Sequence[Expression], reach: int) -> bool:
     """Whether finite operands up to an exponent of two, tiny ones apart, may make an infinity on the way in float64."""
     nodes = tuple(walk(*roots))
-    return any(map(_grows, nodes)) or _overflows(nodes, reach)
+    return any(map(_grows, nodes)) or any(high > LARGEST_EXPONENT for _, high in _exponents(nodes, reach).values())
 
 
 def _grows(n: Expression) -> bool:
@@ -188,8 +212,10 @@ def _grows(n: Expression) -> bool:
     return n.operation in GROWING and row_exponential(n) is None
 
 
-def _overflows(nodes: Sequence[Expression], reach: int) -> bool:
-    """Whether a number may be infinite: by the exponents between which lie those that are not zero, but for sums that cancel."""
+def _exponents(
+    nodes: Iterable[Expression], reach: int, *, lowest: float = 0.0
+) -> dict[Expression, tuple[float, float]]:
+    """The exponents between which lie the numbers that are not zero, but for sums that cancel. ``lowest``: that of an exponential."""
     found: dict[Expression, tuple[float, float]] = {}
     for n in nodes:
         of = [found[a] for a in n.operands] or [(0.0, 0.0)]
@@ -198,8 +224,10 @@ def _overflows(nodes: Sequence[Expression], reach: int) -> bool:
             low, high = -reach - SUBNORMAL_BITS, reach
         elif n.operation is ops.CONSTANT and n.attribute and math.isfinite(n.attribute):
             low = high = math.log2(abs(n.attribute))
-        elif n.format is Format.TRUTH or row_exponential(n) is not None or _is_scale(n):
+        elif n.format is Format.TRUTH or _is_scale(n):
             low, high = 0.0, 0.0
+        elif row_exponential(n) is not None:
+            low, high = lowest, 0.0
         elif n.operation is ops.MULTIPLY:
             low, high = sum(low for low, _ in of), sum(high for _, high in of)
         elif n.operation is ops.DIVIDE:
@@ -211,10 +239,9 @@ def _overflows(nodes: Sequence[Expression], reach: int) -> bool:
             low, high = 0.0, EXPONENT_OF_LENGTH
         elif n.operation in (ops.ADD, ops.SUBTRACT, ops.ROW_SUM):
             high += EXPONENT_OF_LENGTH if n.operation is ops.ROW_SUM else 1.0
-        if high > LARGEST_EXPONENT:
-            return True
+            low = 0.0 if n.operation is ops.ROW_SUM and row_exponential(n.operands[0]) is not None else low
         found[n] = low, high
-    return False
+    return found
 
 
 def _is_scale(n: Expression) -> bool:

@@ -48,6 +48,7 @@ from ogive.lowering.row_numbers import (
     OPEN_TRUTH,
     SUM_OF_EXPONENTIALS,
     exponential,
+    factors_of_vanishing,
     first_position,
     makes_infinities,
     multiple,
@@ -174,6 +175,8 @@ class TestedRows(RowLowering, TestedReals):
         """The reduction that counts NaN among a row's operands, and is NaN beside an infinity of which enclosures are not asked."""
         self.reduced: frozenset[int] = frozenset()
         """The operands that reductions are of."""
+        self.factors: frozenset[int] = frozenset()
+        """Those whose infinities may be multiplied by what vanishes: then results that are NaN are undecided."""
         self.own: frozenset[int] = frozenset()
         """The other operands: NaN of one is of its element alone."""
 
@@ -187,6 +190,8 @@ class TestedRows(RowLowering, TestedReals):
         self.used = {operand for current in walk(*roots) for operand in current.operands}
         self.decides_infinities = self.decides_infinities or makes_infinities(roots, MOST_OF_SINGLE)
         self.reduced = reduced_operands(roots)
+        if any(row_exponential(n) is not None for n in walk(*roots)):
+            self.factors = factors_of_vanishing(roots, MOST_OF_SINGLE)
         leaves = (n for n in walk(*roots, operands=within_row) if n.operation is ops.INPUT)
         self.own = frozenset(n.attribute for n in leaves) - self.reduced
         return super().reduce(roots, first_scratch)
@@ -284,8 +289,11 @@ class TestedRows(RowLowering, TestedReals):
         return True
 
     def _look_at_operands(self) -> None:
-        """Add up 1 of NaN and ``x - x`` of other operands that rows are reduced of, which is NaN of infinities."""
-        terms = [self._summed_difference(leaf) for leaf in self._floats(self.reduced)]
+        """Add up 1 of NaN, and of the other operands that rows are reduced of what the infinite ones tell: NaN of factors, and of others
+        an infinity where there are factors.
+        """
+        terms = [self._summed_difference(leaf) for leaf in self._floats(self.reduced - self.factors)]
+        terms += [self._summed_difference(leaf, is_factor=True) for leaf in self._floats(self.reduced & self.factors)]
         if terms:
             longest = max((term.format for term in terms), key=lambda form: form.bits)
             terms = [in_format(t, longest) for t in terms]
@@ -299,22 +307,33 @@ class TestedRows(RowLowering, TestedReals):
                 leaf = stored_operand(node(ops.INPUT, (), number, Format.NUMBER), self.inputs)
                 yield leaf if leaf.format.bits >= 32 else in_format(leaf, Format.F32)
 
-    def _summed_difference(self, operand: Expression) -> Expression:
+    def _summed_difference(self, operand: Expression, *, is_factor: bool = False) -> Expression:
         form, (zero, one) = operand.format, (node(ops.CONSTANT, (), c, operand.format) for c in (0.0, 1.0))
         difference = zero if self.decides_infinities else node(ops.SUBTRACT, (operand, operand), None, form)
+        if self.factors and not is_factor and not self.decides_infinities:
+            size, infinity = node(ops.ABSOLUTE, (operand,), None, form), node(ops.CONSTANT, (), math.inf, form)
+            is_finite = node(ops.LESS, (size, infinity), None, Format.BIT)
+            difference = node(ops.SELECT, (is_finite, zero, infinity), None, form)
         is_number = node(ops.EQUAL, (operand, operand), None, Format.BIT)
         return node(ops.SELECT, (is_number, difference, one), None, form)
 
     def asked(self, undecided: Expression | None, results: Sequence[Expression]) -> Expression | None:
         """Where enclosures are asked: beside NaN of results that are numbers, and in rows with an infinity if formulas make others."""
-        if undecided is None or self.differences is None:
-            return undecided
-        rows, found = self.rows.m, self._found(self.differences)
         floats = [r if r.format.bits >= 32 else in_format(r, Format.F32) for r in results if r.format.is_float]
         are_numbers = [node(ops.EQUAL, (r, r), None, Format.BIT) for r in floats]
+        rows, any_nan = self.rows.m, None
+        if self.factors and floats:
+            any_nan = rows.not_(reduce(both, are_numbers[1:], are_numbers[0]))
+        undecided = either(undecided, any_nan)
+        if undecided is None or self.differences is None:
+            return undecided
+        found = self._found(self.differences)
         own = [node(ops.EQUAL, (x, x), None, Format.BIT) for x in self._floats(self.own)]
-        has_none = reduce(both, own, rows.equal_(found, rows.number(0.0)))
-        beside_nan = reduce(both, are_numbers, rows.equal_(found, found)) if floats else None
+        is_number, of_factor = rows.equal_(found, found), None
+        if self.factors:
+            is_number, of_factor = rows.is_finite_(found), except_where(any_nan, is_number)
+        has_none = reduce(both, own, either(rows.equal_(found, rows.number(0.0)), of_factor))
+        beside_nan = reduce(both, are_numbers, is_number) if floats else None
         return both(undecided, either(has_none, beside_nan))
 
     def _extreme(self, root: Expression, value: DoubleWord) -> None:
