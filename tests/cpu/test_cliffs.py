@@ -150,6 +150,16 @@ def test_huge_doubles_are_decided_by_kernels(name, width):
     assert kernel.counts[3] == before[3]
 
 
+@pytest.mark.parametrize("op", [ogive.erf, ogive.expm1], ids=["erf", "expm1"])
+def test_subnormal_results_of_functions_are_decided_by_kernels(op):
+    x = np.random.default_rng(2).normal(0, 1e-310, COUNT)
+    kernel = kernel_of(op.computation(signature_of(op, "float64")))
+    op(x)
+    before = kernel.counts
+    op(x)
+    assert kernel.counts[3] == before[3]
+
+
 @pytest.mark.parametrize("op", [ogive.rrelu, ogive.operator(lambda x: -abs(x * 11 / 48))], ids=["rrelu", "-abs"])
 def test_ties_of_multiples_by_fractions_are_decided(op, asked):
     """One of 24 is a tie, and was left to enclosures in float64."""

@@ -336,7 +336,8 @@ class TestedDoubles(OnceRounded, UntestedElements):
         """The number of a root; that it overflows is no doubt of a result."""
         operation = root.operation
         if has_rule(root.operation):
-            return bounded(operation, is_result=True)(self.m, *map(self.number, root.operands))
+            operands = [self.number(operand) for operand in root.operands]
+            return self._beside_zero(operation, operands, bounded(operation, is_result=True)(self.m, *operands))
         if operation not in ARITHMETIC:
             return self.number(root)
         self.m.is_result = self.m.is_own
@@ -403,12 +404,14 @@ class TestedDoubles(OnceRounded, UntestedElements):
             error = replace(logarithm.error, relative=logarithm.error.relative + LINEAR)
             is_vast = m.less_(m.number(1 / LINEAR), m.unscaled(operands[0]).high)
             found = m.select(is_vast, replace(logarithm, error=error), found)
-        near = self._near_zero(root.operation, operands) if self._splits_operands else None
+        return self._beside_zero(root.operation, operands, found)
+
+    def _beside_zero(self, operation: Operation, operands: Sequence[DoubleWord], found: DoubleWord) -> DoubleWord:
+        """The value of a function with its power of two kept apart where that is next to nothing."""
+        m, near = self.m, self._near_zero(operation, operands) if self._splits_operands else None
         if near is None or near.exponent is None:
             return found
-        is_tiny = None
-        if root.operation is functions.ATAN2:
-            is_tiny = m.less_(m.number(0.0), operands[1].high)
+        is_tiny = m.less_(m.number(0.0), operands[1].high) if operation is functions.ATAN2 else None
         return beside_zero(m, near, found, is_tiny)
 
     def _near_zero(self, operation: Operation, operands: Sequence[DoubleWord]) -> DoubleWord | None:
