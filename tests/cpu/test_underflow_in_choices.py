@@ -153,6 +153,9 @@ def test_whole_numbers_have_the_sign_of_what_is_rounded(number: str, whole: str,
         (lambda x: x * x * x * x * x * x * x * x * x * 1e30, (2.0**-120,), float(np.ldexp(1e30, -1080))),
         (ogive.grad(ogive.operator(lambda x: 1000 * (1 / (1 + abs(x))))), (1e162,), -1e-321),
         (lambda x, y, z: x / z * 1000 * f.cos(y), (1e-24, 0.0, 1e300), 1e-321),
+        (lambda x, y: f.larger(x, -y) * (f.larger(x, -y) + 3) / 6, (5e-324, 1.0), 5e-324),
+        (lambda x, y: f.larger(x, -y) * (3 - f.larger(x, -y)) / 6, (5e-324, 1.0), 0.0),
+        (lambda x: ogive.hard_swish(f.clip(x, -2, 2)), (5e-324,), 5e-324),
     ],
 )
 def test_products_that_underflow_on_the_way(formula: Any, operands: tuple[float, ...], right: float) -> None:
@@ -175,9 +178,57 @@ def test_slopes(formula: Any, kind: str) -> None:
         assert_same_bits(found, expected, x)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("whole", [f.floor, f.round_even, lambda x: f.where(x < 1, 0, f.ceiling(x))])
+def test_the_root_of_a_whole_number_that_is_zero(whole: Any, kind: str) -> None:
+    """Its second word was 0/0, and with it that of the other term went: 65 % of the sums were misrounded."""
+    op = ogive.operator(lambda x, y: f.square_root(whole(x)) + y * f.exp(y))
+    (root,) = op.formula(for_doubles=kind == "float64")
+    dtype = np.dtype(KINDS[kind])
+    y = np.geomspace(1e-7, 1, 40).astype(dtype)
+    for value in (0.25, 1.0, 9.0):
+        x = np.full_like(y, value)
+        expected = [float(right_result(root, [value, float(v)], {}, element_type(kind))[0]) for v in y]
+        assert_same_bits(op(x, y).astype(np.float64), np.array(expected), x, y)
+
+
 def test_a_zero_of_another_operand_decides_nothing() -> None:
     x, zero = np.array([5e-324]), np.array([-0.0])
     assert ogive.clamped_swiglu(x, zero, alpha=1e-8) == 5e-324
+
+
+#: Sums and multiples that leave the range on the way, of which powers of two bring results back.
+THERE_AND_BACK: dict[str, Callable[[Any, Any], Any]] = {
+    "(x + x) / 2": lambda x, y: (x + x) * 0.5,
+    "(x + y) / 4": lambda x, y: (x + y) * 0.25,
+    "-(x - y) / 2": lambda x, y: -(x - y) * 0.5,
+    "|x + x| / 2": lambda x, y: abs(x + x) * 0.5,
+    "chosen": lambda x, y: f.where(x < y, x + x, y) * 0.5,
+    "chosen halves": lambda x, y: f.where(x < y, (x + x) * 0.5, y),
+    "of the larger": lambda x, y: f.maximum(x + x, y) * 0.5,
+    "with a sign": lambda x, y: f.copy_sign(x + x, y) * 0.5,
+    "half and twice": lambda x, y: x * 0.5 * 2,
+    "twice and half": lambda x, y: x * 2 * 0.5,
+    "a quarter and four times": lambda x, y: x * 0.25 * 4,
+    "(x + y) / 3": lambda x, y: (x + y) / 3,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("formula", THERE_AND_BACK)
+def test_numbers_that_leave_the_range_on_the_way(formula: str, kind: str) -> None:
+    """In float64 (x + x) / 2 of 1e308 was infinite, and x / 2 * 2 of 5e-324 was zero."""
+    op = ogive.operator(lambda x, y: THERE_AND_BACK[formula](x, y))
+    (root,) = op.formula(for_doubles=kind == "float64")
+    limits = ml_dtypes.finfo(np.dtype(KINDS[kind]))
+    largest, smallest = float(limits.max), float(limits.smallest_subnormal)
+    ends = np.array([largest, 0.6 * largest, -0.9 * largest, np.inf, smallest, -3 * smallest, 3.0])
+    x, y = (part.ravel().astype(KINDS[kind]) for part in np.meshgrid(ends, ends))
+    with np.errstate(all="ignore"):
+        found = op(x, y).astype(np.float64)
+    pairs = zip(x.astype(float), y.astype(float), strict=True)
+    expected = np.array([float(right_result(root, list(pair), {}, element_type(kind))[0]) for pair in pairs])
+    assert_same_bits(found, expected, x, y)
 
 
 def test_many_factors_and_shared_ones() -> None:

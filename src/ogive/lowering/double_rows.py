@@ -466,7 +466,7 @@ class DoubleRows(OnceRounded, TestedRows):
         m = self.m
         if root.operation not in (ops.ADD, ops.SUBTRACT) or not m.is_own or self._is_of_row(root):
             return self.number(root)
-        numbers = map(self.number, root.operands)
+        numbers = list(map(self.number, root.operands))
         m.is_result = True
         found = (m.add if root.operation is ops.ADD else m.subtract)(*numbers)
         m.is_result = False

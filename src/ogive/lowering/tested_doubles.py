@@ -234,6 +234,8 @@ class TestedDoubles(OnceRounded, UntestedElements):
             is_tiny = m.less_(m.abs_(value), m.number(2.0**-1021))
             doubt = either(doubt, except_where(self._may_lose_bits(number, is_tiny), is_zero), without_sign)
         are_apart, has_domain = None, _has_domain(root)
+        if is_certain and number.low is not None and not splits and not m.is_bounded(number.interval):
+            doubt = either(doubt, self._where_overflown(root, value))  # a sum times a power of two
         if not is_certain:
             # Outside of a function's domain both ends are NaN. There, and at its poles, the result is decided.
             end, are_apart = self._end_within(number, error.relative + ROUNDED_TWICE, reach, of_domain=has_domain)
@@ -302,6 +304,17 @@ class TestedDoubles(OnceRounded, UntestedElements):
         assert exponent is not None
         return both(m.less_(exponent, m.number(-1077.0 - 32)), m.less_(m.abs_(number.high), m.number(2.0**32)))
 
+    def _where_overflown(self, root: Expression, value: Expression) -> Expression:
+        """Where a result is infinite, and no operand of its arithmetic is."""
+        m, infinity = self.m, self.m.number(math.inf)
+        if any(
+            n.operation in (ops.SELECT, ops.COPY_SIGN) for n in walk(root)
+        ):  # it need not be of the operand that is infinite
+            return m.equal_(m.abs_(value), infinity)
+        operands = (self.number(n).high for n in self._operands(root) if self.inputs[n.attribute].is_float)
+        are_infinite = either(*(m.equal_(m.abs_(x), infinity) for x in operands))
+        return except_where(m.equal_(m.abs_(value), infinity), are_infinite) or nowhere()
+
     def _nan_of_nan(self, root: Expression, value: Expression) -> Expression | None:
         """Where a result is NaN, and so is an operand: arithmetic keeps it, which the last level does not ask either."""
         if not self._splits_operands:
@@ -325,8 +338,8 @@ class TestedDoubles(OnceRounded, UntestedElements):
         return len(self._operands(root)) > 1
 
     def _loses_bits_of_small(self, root: Expression, number: DoubleWord) -> bool:
-        """Whether small results have lost bits of the second word, or all."""
-        if self._splits_operands or number.low is None or number.exponent is not None:
+        """Whether small results have lost bits of the second word, or all: ``x * 0.5 * 2`` is 0 of the smallest number."""
+        if self._splits_operands or number.exponent is not None or (number.low is None and not number.error.static):
             return False
         if root.operation.is_linear_at_zero and self.number(root.operands[0]).is_exact:
             return False  # it returns its operand
@@ -340,6 +353,8 @@ class TestedDoubles(OnceRounded, UntestedElements):
             return self._beside_zero(operation, operands, bounded(operation, is_result=True)(self.m, *operands))
         if operation not in ARITHMETIC:
             return self.number(root)
+        for operand in root.operands:  # before: that these overflow is one
+            self.number(operand)
         self.m.is_result = self.m.is_own
         number = self._operated(root)
         self.m.is_result = False

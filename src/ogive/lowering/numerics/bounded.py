@@ -157,7 +157,21 @@ class Bounded(Totals):
         absolute = None if error.absolute is None else self.scale_(error.absolute, exponent)
         least, largest = (a.error.least, a.error.largest) if a.exponent is None else (0.0, math.inf)
         beyond = ties.scaled(self, error.beyond, exponent)
-        return replace(error, absolute=absolute, least=least, largest=largest, beyond=beyond)
+        found = replace(error, absolute=absolute, least=least, largest=largest, beyond=beyond)
+        return self._with_lost_low(found, a, exponent)
+
+    def _with_lost_low(self, error: Bound, a: DoubleWord, exponent: Expression) -> Bound:
+        """The bound of an exact number times a power of two, by which its second word may underflow: 3 + 5e-324 is no 3 then."""
+        exactly = self.always if error.is_exact else error.exactly
+        if a.low is None or exactly is None or not self.follows_exactness or a.interval.within(-1.0, 1.0):
+            return error
+        low = self.low_part(a)
+        is_kept = either(self.equal_(low, self.number(0.0)), self._has_room(self.scale_(low, exponent)))
+        exactly = both(exactly, is_kept)
+        if error.is_exact:
+            lost = self.select_(exactly, self.number(0.0), self.number(self.smallest_normal))
+            return replace(error, absolute=lost, exactly=exactly)
+        return replace(error, exactly=exactly)
 
     def with_moderate_size(self, a: DoubleWord) -> DoubleWord:
         """The number with its power of two kept apart, where that may be large."""
@@ -480,9 +494,12 @@ class Bounded(Totals):
         relative = x.relative / 2 * SLACK + self.unit
         absolute, doubt = None, x.doubt
         zero = self.is_zero(a) if self.of_doubles and self.follows_exactness else None
-        if zero is not None and result.low is not None:  # which is 0/0
-            result = replace(result, low=self.select_(zero, self.number(0.0), result.low))
-        if self.extended and x.least < self.small:  # what is left of the radicand underflows
+        loses_bits = self.extended and x.least < self.small  # what is left of the radicand underflows
+        if result.low is not None and (zero is not None or not (loses_bits or a.interval.smallest_magnitude > 0)):
+            is_zero = self.equal_(a.high, self.number(0.0)) if zero is None else zero
+            low = self.select_(is_zero, self.number(0.0), result.low)  # which is 0/0
+            result = replace(result, low=low)
+        if loses_bits:
             doubt = either(doubt, except_where(self.less_(self._magnitude(a), self.number(self.small)), zero))
         if x.absolute is not None:
             uncertain = self.not_less(self.mul_(x.absolute, self.number(2.0**10)), self._magnitude(a), a)
@@ -699,6 +716,9 @@ class Bounded(Totals):
 
     def absolute(self, a: DoubleWord) -> DoubleWord:
         result, near = super().absolute(a), a.error.beyond
+        if self.is_long and result.low is not None and not self.is_bounded(a.interval):
+            low = self.low_part(replace(result, low_is_number=False))  # an infinity less itself is NaN
+            result = replace(result, low=low)
         beyond = ties.of_magnitude(self, a, near) if near is not None and self.follows_exactness else None
         return replace(result, error=replace(result.error, beyond=beyond))
 
