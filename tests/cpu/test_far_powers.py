@@ -34,6 +34,9 @@ FAR: dict[str, tuple[Any, list[float], list[float]]] = {
     "exponential twice": (lambda x: np.exp(np.exp(x)) / np.exp(2 * np.exp(x)), [20, 700], [0, 0]),
     "difference": (lambda x: np.exp(x * x) - np.exp(2 * x * x), [2000, 1e5], [-INF, -INF]),
     "choice": (lambda x: np.where(np.exp(x) < np.exp(2 * x), x, -x), [1e7, -1e7], [1e7, 1e7]),
+    "gated": (lambda x: -ogive.gelu(-x) * np.exp(x), [1e7, 1e150, 1e300], [0, 0, 0]),
+    "tail by tail": (lambda x: ogive.erfc(x) / ogive.erfc(x * 1.5), [1e4, 1e7], [INF, INF]),
+    "tail times exponential": (lambda x: ogive.erfc(x) * np.exp(2 * x * x), [1e4, 1e7], [INF, INF]),
     "tail by exponential": (
         lambda x: ogive.erfc(x) / np.exp(-x * x),
         [1e4, 1e7],

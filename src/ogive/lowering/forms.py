@@ -136,9 +136,9 @@ def _beside_half(a: Term, b: Term, product: Term, more: Term) -> Term:
 
 def _geglu_of_doubles(a: Term, b: Term) -> Term:
     """Far below zero by the logarithm of gelu(a), which is too small for float64 there. The result is not. Above -37 it would lose
-    bits.
+    bits. b may be an exponential: gelu(a) keeps its power of two as long as float64 holds a**2.
     """
-    near = f.maximum(a, -FAR)
+    near = f.maximum(a, -1e154)
     far = at_infinities(near * 0.5 * f.exp(f.log_ndtr(near) + f.log_2), a, below=-0.0)  # b may be infinite, too
     return _beside_half(a, b, f.where(a < -37, far * b, _gelu_result(a) * b), a * SLOPE)
 

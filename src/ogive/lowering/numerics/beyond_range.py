@@ -185,7 +185,8 @@ def _of_far(m: Totals, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Foun
             far = either(far, both(_only(one, other), _lies_near(m, other)))
     two = _both_vast(a, b)
     if two is not None and a.exponent is not None and b.exponent is not None:
-        add_up = m.less_(m.abs_(a.exponent), size)
+        # An exponent without a right bit lies nearer to 0 than the exact one.
+        add_up = both(*(m.less_(m.abs_(n.exponent), size) for n in (a, b) if n.exponent is not None))
         if bits > BITS_LEFT + 1:
             add_up, bits = m.less_(m.abs_(a.exponent), m.mul_(size, m.number(2.0**BITS_LEFT))), bits - BITS_LEFT
         far = either(far, both(two, add_up))
