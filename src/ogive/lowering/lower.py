@@ -91,22 +91,22 @@ def lower(
         in_repair = partial(as_computed, roots, of_doubles=True, states_limits=True)
         computed = as_computed(roots, of_doubles=True)
         return with_test(computed, in_repair, inputs, outputs, parameter_count, decide=decide)
-    is_fast = accuracy == "fast" and not any(t.name == "float64" for t in types)  # which both contracts have alike
-    decide_row = row_decider(roots, real, inputs, outputs, reduces=reduces)
-    tested = rows_with_test(roots, inputs, outputs, parameter_count, reduces=reduces)
     has_rows = reduces or not {n.operation for n in walk(*roots)}.isdisjoint(ROW_NUMBERS)
-    if is_fast and has_rows:
-        plain = with_slopes(with_signs_of_extremes(roots))
-        made = fast_rows(plain, inputs, outputs, parameter_count, reduces=reduces, exact=tested)
-        return replace(made, decide_row=decide_row)
-    if tested is not None:
-        return replace(tested, decide_row=decide_row)
     if not has_rows:
         decide = decider(roots, inputs, outputs)
         roots = as_computed(roots)
         arithmetic = _arithmetic_of(roots, inputs, outputs)
         made = untested(roots, inputs, outputs, arithmetic, parameter_count)
         return with_short_products(replace(made, decide=decide), roots, arithmetic)
+    is_fast = accuracy == "fast" and not any(t.name == "float64" for t in types)  # which both contracts have alike
+    decide_row = row_decider(roots, real, inputs, outputs, reduces=reduces)
+    tested = rows_with_test(roots, inputs, outputs, parameter_count, reduces=reduces)
+    if is_fast:
+        plain = with_slopes(with_signs_of_extremes(roots))
+        made = fast_rows(plain, inputs, outputs, parameter_count, reduces=reduces, exact=tested)
+        return replace(made, decide_row=decide_row)
+    if tested is not None:
+        return replace(tested, decide_row=decide_row)
     arithmetic = _arithmetic_of(roots, inputs, outputs)
 
     def made_for(results: Sequence[ElementType]) -> Program:

@@ -307,9 +307,8 @@ class TestedDoubles(OnceRounded, UntestedElements):
     def _where_overflown(self, root: Expression, value: Expression) -> Expression:
         """Where a result is infinite, and no operand of its arithmetic is."""
         m, infinity = self.m, self.m.number(math.inf)
-        if any(
-            n.operation in (ops.SELECT, ops.COPY_SIGN) for n in walk(root)
-        ):  # it need not be of the operand that is infinite
+        chooses = any(n.operation in (ops.SELECT, ops.COPY_SIGN) for n in walk(root))
+        if chooses:  # the result need not be of the operand that is infinite
             return m.equal_(m.abs_(value), infinity)
         operands = (self.number(n).high for n in self._operands(root) if self.inputs[n.attribute].is_float)
         are_infinite = either(*(m.equal_(m.abs_(x), infinity) for x in operands))

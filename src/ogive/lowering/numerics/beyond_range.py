@@ -185,10 +185,10 @@ def _of_far(m: Totals, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Foun
             far = either(far, both(_only(one, other), _lies_near(m, other)))
     two = _both_vast(a, b)
     if two is not None and a.exponent is not None and b.exponent is not None:
-        # An exponent without a right bit lies nearer to 0 than the exact one.
-        add_up = both(*(m.less_(m.abs_(n.exponent), size) for n in (a, b) if n.exponent is not None))
         if bits > BITS_LEFT + 1:
             add_up, bits = m.less_(m.abs_(a.exponent), m.mul_(size, m.number(2.0**BITS_LEFT))), bits - BITS_LEFT
+        else:  # an exponent without a right bit lies nearer to 0 than the exact one
+            add_up = both(m.less_(m.abs_(a.exponent), size), m.less_(m.abs_(b.exponent), size))
         far = either(far, both(two, add_up))
     far = both(both(far, m.less_(m.number(FAR_POWER), size)), m.is_finite_(size))
     return far, max(bits - 1, 0), except_where(either(a.error.vast, b.error.vast), either(far, known))
